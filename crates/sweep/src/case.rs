@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A recording on a machine: what a result of it is kept by, and what has to be known of it.
 
+use std::collections::BTreeMap;
+
 use idlewise_collect::{RecordingFile, open_recording};
 use idlewise_conform::own_governor::kernels_own;
 use idlewise_corpus::hash_of;
@@ -54,6 +56,9 @@ pub struct CaseFacts {
     pub assumes: Option<String>,
 }
 
+/// Where the files of machines are, by what the request calls them; others are where it says.
+pub(crate) type MachineFiles = BTreeMap<String, String>;
+
 /// A case with its recording in memory, or as much of it as that holds at a time.
 pub(crate) struct OpenCase {
     pub(crate) placement: Placement,
@@ -70,13 +75,15 @@ impl Case {
         file: &RecordingFile,
         platform: Option<&String>,
         setup: &ReplaySetup,
+        machines: &MachineFiles,
     ) -> Result<Self, CommandError> {
+        let here = |name: &String| machines.get(name).unwrap_or(name).clone();
         let mut setup = setup.clone();
         setup.platform = platform.cloned();
         let of_corpus = file.recorded_on.clone();
         setup.recording.recorded_on = of_corpus.or(setup.recording.recorded_on);
         let hash = hash_of(&file.path).map_err(|e| CommandError::file(&file.path, e))?;
-        let machine = |name: &String| Ok::<_, CommandError>(idlewise_platform::find(name)?.to_toml());
+        let machine = |name: &String| Ok::<_, CommandError>(idlewise_platform::find(&here(name))?.to_toml());
         // A tape says it itself.
         let told = if is_tape(&file.path)? { None } else { Description::of(&file.path, None)?.told()? };
         let named = setup.recording.recorded_on.as_ref().filter(|name| *name != "same");
@@ -94,6 +101,9 @@ impl Case {
             &setup.recording,
         );
         let key = Key::of(&content);
+        for name in [&mut setup.platform, &mut setup.recording.recorded_on] {
+            *name = name.as_ref().map(here);
+        }
         Ok(Self { file: file.clone(), platform: platform.cloned(), key, bytes: hash.bytes, setup })
     }
 

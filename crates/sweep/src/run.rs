@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Runs what is not kept yet: each recording is read once for all settings, a few recordings at a time, on all cores.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use idlewise_collect::recording_files;
+use idlewise_collect::{RecordingFile, recording_files};
 use idlewise_platform::Cluster;
 use idlewise_recording::CommandError;
 use idlewise_recording::candidate::chunks;
@@ -14,9 +14,10 @@ use idlewise_replay::Workload;
 use idlewise_score::{Score, Tally};
 use rayon::prelude::*;
 
-use crate::case::{Case, OpenCase};
+use crate::case::{Case, MachineFiles, OpenCase};
 use crate::design::Design;
 use crate::key::Key;
+use crate::known::{KnownCase, KnownContent};
 use crate::numbers::Numbers;
 use crate::report::CaseLeftOut;
 use crate::request::SweepRequest;
@@ -49,6 +50,8 @@ pub(crate) struct Sweep {
     pub(crate) design: Design,
     pub(crate) cases: Vec<Case>,
     pub(crate) left_out: Vec<CaseLeftOut>,
+    /// Cases that could not be run.
+    pub(crate) lost: BTreeSet<Key>,
     pub(crate) kept: Kept,
     store: Option<Store>,
 }
@@ -86,28 +89,82 @@ impl Sweep {
                 progress("reading", done.fetch_add(1, Ordering::Relaxed), all.len());
                 match &file.refused {
                     Some(why) => Err(CommandError::input(&file.path, why)),
-                    None => Case::new(file, *platform, &setup),
+                    None => Case::new(file, *platform, &setup, &MachineFiles::new()),
                 }
             })
             .collect();
-        let (mut cases, mut left_out) = (Vec::<Case>::new(), Vec::new());
+        let mut shown = Vec::new();
         for ((file, _), found) in all.iter().zip(found) {
             match found {
-                Ok(case) => match cases.iter().find(|other| other.key == case.key) {
-                    Some(same) => {
-                        let why =
-                            format!("the same recording as {}, which would count twice", same.file.name);
-                        left_out.push(CaseLeftOut { name: file.name.clone(), why, named: false });
-                    }
-                    None => cases.push(case),
-                },
                 Err(e) if file.by_user => return Err(e),
-                Err(e) => {
-                    left_out.push(CaseLeftOut { name: file.name.clone(), why: e.to_string(), named: false });
-                }
+                found => shown.push((*file, found.map_err(|e| e.to_string()))),
             }
         }
-        let keys: BTreeSet<Key> = cases.iter().map(|case| case.key).collect();
+        Self::of_found(design, shown, to)
+    }
+
+    /// Of recordings that were read elsewhere, and what was computed there.
+    ///
+    /// # Errors
+    /// As [`Sweep::of`], and where results are not there.
+    pub(crate) fn known(
+        request: &SweepRequest,
+        to: Option<&Path>,
+        known: &[KnownCase],
+    ) -> Result<Self, CommandError> {
+        let setup = request.setup();
+        let found = known.iter().map(|known| {
+            let found = match &known.content {
+                KnownContent::Refused(why) => Err(why.clone()),
+                KnownContent::Key(key) => {
+                    let (file, platform) = (known.file.clone(), known.platform.clone());
+                    Ok(Case { file, platform, setup: setup.clone(), key: *key, bytes: 0 })
+                }
+            };
+            (&known.file, found)
+        });
+        let mut sweep = Self::of_found(Design::of(request)?, found.collect(), to)?;
+        for known in known {
+            let (KnownContent::Key(key), Some(why)) = (&known.content, &known.lost) else { continue };
+            if sweep.lost.insert(*key) {
+                let (name, named) = (known.file.name.clone(), known.file.by_user);
+                sweep.left_out.push(CaseLeftOut { name, why: why.clone(), named });
+            }
+        }
+        let missing = |todo: &Todo| !sweep.lost.contains(&sweep.cases[todo.case].key);
+        match sweep.todo(None)?.into_iter().find(missing) {
+            Some(todo) => {
+                let why = "its results are no longer in the folder that keeps them; sweep once more";
+                Err(CommandError::input(&sweep.cases[todo.case].file.path, why))
+            }
+            None => Ok(sweep),
+        }
+    }
+
+    fn of_found(
+        design: Design,
+        found: Vec<(&RecordingFile, Result<Case, String>)>,
+        to: Option<&Path>,
+    ) -> Result<Self, CommandError> {
+        let (mut cases, mut left_out) = (Vec::<Case>::new(), Vec::new());
+        let mut first: BTreeMap<Key, usize> = BTreeMap::new();
+        for (file, found) in found {
+            match found {
+                Ok(case) => match first.get(&case.key) {
+                    Some(same) => {
+                        let same = &cases[*same].file.name;
+                        let why = format!("the same recording as {same}, which would count twice");
+                        left_out.push(CaseLeftOut { name: file.name.clone(), why, named: false });
+                    }
+                    None => {
+                        first.insert(case.key, cases.len());
+                        cases.push(case);
+                    }
+                },
+                Err(why) => left_out.push(CaseLeftOut { name: file.name.clone(), why, named: false }),
+            }
+        }
+        let keys: BTreeSet<Key> = first.into_keys().collect();
         let (store, kept) = match to {
             Some(folder) => {
                 let (store, kept) = Store::open(folder, &keys)?;
@@ -115,7 +172,7 @@ impl Sweep {
             }
             None => (None, Kept::default()),
         };
-        Ok(Self { design, cases, left_out, kept, store })
+        Ok(Self { design, cases, left_out, lost: BTreeSet::new(), kept, store })
     }
 
     /// What is still to run of `shard`, case by case.
@@ -180,6 +237,7 @@ impl Sweep {
                         let file = &self.cases[*case].file;
                         let (name, why) = (file.name.clone(), e.to_string());
                         self.left_out.push(CaseLeftOut { name, why, named: file.by_user });
+                        self.lost.insert(self.cases[*case].key);
                     }
                 }
             }
