@@ -22,7 +22,7 @@ export PREFIX  ?= /usr/local
 export DESTDIR ?=
 BUILT ?= $(or $(CARGO_TARGET_DIR),target)/release/idlewise
 
-.PHONY: build install uninstall package wheel site demo test boot lab beside corpus kills bench reproduce reproduce-fit fuzz browser prometheus help
+.PHONY: build install uninstall package wheel site demo test boot lab beside corpus kills cluster bench reproduce reproduce-fit fuzz browser prometheus help
 .DEFAULT_GOAL := build
 
 build: ## the idlewise command, optimised (default)
@@ -123,6 +123,12 @@ prometheus: build ## Prometheus and node_exporter scrape a made-up machine and t
 kills: ## SIGKILL to sessions that switch this machine's governors, KILLS times, 220 unless told, and to advice; needs root
 	@tools/need.sh cargo cc
 	IDLEWISE_KILLS=$(or $(KILLS),220) cargo test --workspace --locked --test cli killed:: -- --nocapture
+
+cluster: ## sweeps on a Dask cluster: workers killed, the scheduler restarted, a full disk, a storage, TLS (some minutes; root for the disk)
+	@tools/need.sh cargo cc python3
+	cargo build --workspace --locked --lib --bins
+	@[ -n "$${IDLEWISE_PYTHON_FRAMES-}" ] || tools/python-frames.sh target/python-frames
+	tools/python-tests.sh /dev/null python/tests/test_dask.py python/tests/cluster.py
 
 bench: ## every benchmark of the crates and of the Python package; what needs a kernel's governors finds them as the tests do
 	@tools/need.sh cargo cc

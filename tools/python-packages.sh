@@ -18,7 +18,7 @@ works() {
 		import importlib, importlib.metadata, sys
 		importlib.import_module(sys.argv[1])
 		for name, version in (package.split("==") for package in sys.argv[2:]):
-		    assert importlib.metadata.version(name) == version
+		    assert importlib.metadata.version(name.split("[")[0]) == version
 	END
 }
 

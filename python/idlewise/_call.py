@@ -53,21 +53,30 @@ def _option(name: str, given: Any, own: Governors) -> list[str]:
     return [f"{name}={','.join(words)}"]
 
 
+def words(
+    command: str, arguments: Iterable[Value | None], options: dict[str, Any], own: Governors
+) -> list[str]:
+    """As a shell would give them."""
+    out = command.split()
+    for name, given in options.items():
+        out += _option(name, given, own)
+    out.append("--")
+    return out + [_word(f"argument of {command}", a, own) for a in arguments if a is not None]
+
+
 def call(
     command: str,
     arguments: Iterable[Value | None],
     options: dict[str, Any],
     charts: bool,
     progress: Progress,
+    cases: str | None = None,
 ) -> Result:
-    """Runs a command with these positional arguments and options."""
-    words, own = command.split(), Governors(command)
-    for name, given in options.items():
-        words += _option(name, given, own)
-    words.append("--")
-    words += [_word(f"argument of {command}", a, own) for a in arguments if a is not None]
+    """Runs a command with these positional arguments and options; `cases` are what a sweep has instead of recordings."""
+    own = Governors(command)
+    given = words(command, arguments, options, own)
     with Bar.of(progress) as heard:
-        outcome = _idlewise.call(words, charts, heard, own.given())
+        outcome = _idlewise.call(given, charts, heard, own.given(), cases)
     for text in outcome.warnings:
         warnings.warn(text, IdlewiseWarning, stacklevel=3)
     result = Result(command, outcome)

@@ -14,7 +14,7 @@ mod verify;
 
 pub use add::{AddRequest, Added, add};
 pub use error::CollectError;
-pub use named::{RecordingFile, open_recording, recording_files};
+pub use named::{NamedRecordings, RecordingFile, listed, open_recording, recording_files};
 pub use prove::{Proof, prove};
 pub use run::{
     CorpusRun, Machines, Part, Per, RUN_SCHEMA, RunRecording, RunRequest, RunResult, Skipped, run,

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Recordings that a user names: files, and folders of them.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use idlewise_corpus::{Basis, Corpus, CorpusError, Entry, INDEX, Presence, Selection};
+use idlewise_corpus::{Basis, Corpus, CorpusError, Entry, INDEX, Presence, Selection, presence};
 use idlewise_recording::input_files::is_tape;
 use idlewise_recording::placement::Placement;
 use idlewise_recording::{CommandError, ReplaySetup};
+use serde::{Deserialize, Serialize};
 
 /// How files in a folder end that are no recordings: what lies next to one.
 const NEXT_TO_ONE: [&str; 10] = ["toml", "md", "json", "csv", "sh", "py", "html", "png", "svg", "xz"];
@@ -16,7 +18,7 @@ const NEXT_TO_ONE: [&str; 10] = ["toml", "md", "json", "csv", "sh", "py", "html"
 const POOR: &str = "poor";
 
 /// A file that may hold a recording.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RecordingFile {
     pub path: PathBuf,
     /// What it is called.
@@ -29,15 +31,46 @@ pub struct RecordingFile {
     pub basis: Option<Basis>,
     /// Why it is not replayed, where that is known before.
     pub refused: Option<String>,
+    /// What the index of a corpus has of it.
+    pub entry: Option<Entry>,
 }
 
-/// The recordings of a corpus: what its index has, unchanged.
-fn of_corpus(folder: &Path) -> Result<Vec<RecordingFile>, CommandError> {
+/// Recordings that a user names, before any of them is read.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum NamedRecordings {
+    /// A file or a folder at hand.
+    Here(PathBuf),
+    /// A folder elsewhere with the files below it, by their paths in it.
+    Folder { folder: PathBuf, files: Vec<PathBuf> },
+    /// A corpus elsewhere, and a folder at hand that has its index.
+    Corpus { corpus: PathBuf, index: PathBuf },
+}
+
+/// What the index at `index` has of the corpus in `folder`.
+fn of_corpus(folder: &Path, index: &Path) -> Result<Vec<RecordingFile>, CommandError> {
     let wrong = |e: CorpusError| CommandError::input(folder, e);
-    let corpus = Corpus::open(folder).map_err(wrong)?;
+    let corpus = Corpus::open(index).map_err(wrong)?;
     let named = |entry: &Entry| {
-        let path = corpus.path(entry);
-        let refused = match corpus.check(entry) {
+        let path = folder.join(&entry.file);
+        let entry = Some(entry.clone());
+        RecordingFile { basis: entry.as_ref().map(|e| e.basis), entry, ..RecordingFile::inside(path) }
+    };
+    Ok(corpus.select(&Selection::default()).map_err(wrong)?.into_iter().map(named).collect())
+}
+
+impl RecordingFile {
+    /// One that a folder has.
+    fn inside(path: PathBuf) -> Self {
+        let name = file_name(&path);
+        Self { path, name, by_user: false, recorded_on: None, basis: None, refused: None, entry: None }
+    }
+
+    /// It with what reading it tells, at `here`: whether it is what the index of its corpus says, and which machine that names.
+    #[must_use]
+    pub fn compared(mut self, here: &Path) -> Self {
+        let Some(entry) = &self.entry else { return self };
+        self.refused = match presence(here, entry) {
             Presence::Whole if entry.trust == POOR => {
                 let why = entry.reasons.join("; ");
                 Some(format!("its grade is poor: {why}; name the file itself to use it all the same"))
@@ -46,17 +79,10 @@ fn of_corpus(folder: &Path) -> Result<Vec<RecordingFile>, CommandError> {
             Presence::Missing => Some("the index has it, and the file is not there".to_owned()),
             Presence::Changed(why) => Some(format!("not what the index says: {why}")),
         };
-        RecordingFile {
-            name: file_name(&path),
-            // A tape says it itself.
-            recorded_on: is_tape(&path).is_ok_and(|tape| !tape).then(|| entry.machine.clone()),
-            path,
-            by_user: false,
-            basis: Some(entry.basis),
-            refused,
-        }
-    };
-    Ok(corpus.select(&Selection::default()).map_err(wrong)?.into_iter().map(named).collect())
+        // A tape says it itself.
+        self.recorded_on = is_tape(here).is_ok_and(|tape| !tape).then(|| entry.machine.clone());
+        self
+    }
 }
 
 fn file_name(path: &Path) -> String {
@@ -68,38 +94,64 @@ fn file_name(path: &Path) -> String {
 /// # Errors
 /// [`CommandError`] when a folder or the index of a corpus cannot be read, or a folder has no file that could be a recording.
 pub fn recording_files(given: &[PathBuf]) -> Result<Vec<RecordingFile>, CommandError> {
+    let named: Vec<NamedRecordings> = given.iter().cloned().map(NamedRecordings::Here).collect();
+    let compared = |file: RecordingFile| {
+        let path = file.path.clone();
+        file.compared(&path)
+    };
+    Ok(listed(&named)?.into_iter().map(compared).collect())
+}
+
+/// As [`recording_files`], and reads none of them.
+///
+/// # Errors
+/// As [`recording_files`].
+pub fn listed(given: &[NamedRecordings]) -> Result<Vec<RecordingFile>, CommandError> {
     let mut out: Vec<RecordingFile> = Vec::new();
-    for path in given {
-        if path.join(INDEX).is_file() {
-            out.extend(of_corpus(path)?);
-        } else if path.is_dir() {
-            let mut inside = Vec::new();
-            below(path, &mut inside)?;
-            if inside.is_empty() {
-                return Err(CommandError::input(path, "the folder has no file that could be a recording"));
+    let all_inside = |folder: &Path, inside: Vec<PathBuf>| {
+        if inside.is_empty() {
+            return Err(CommandError::input(folder, "the folder has no file that could be a recording"));
+        }
+        Ok(inside.into_iter().map(RecordingFile::inside))
+    };
+    for named in given {
+        match named {
+            NamedRecordings::Here(path) if path.join(INDEX).is_file() => out.extend(of_corpus(path, path)?),
+            NamedRecordings::Here(path) if path.is_dir() => {
+                let mut inside = Vec::new();
+                below(path, &mut inside)?;
+                out.extend(all_inside(path, inside)?);
             }
-            out.extend(inside.into_iter().map(|path| RecordingFile {
-                name: file_name(&path),
-                path,
-                by_user: false,
-                recorded_on: None,
-                basis: None,
-                refused: None,
-            }));
-        } else {
-            let name = file_name(path);
-            let (path, by_user) = (path.clone(), true);
-            out.push(RecordingFile { path, name, by_user, recorded_on: None, basis: None, refused: None });
+            NamedRecordings::Here(path) => {
+                out.push(RecordingFile { by_user: true, ..RecordingFile::inside(path.clone()) });
+            }
+            NamedRecordings::Folder { folder, files } => {
+                let mut files: Vec<&PathBuf> = files.iter().collect();
+                files.sort();
+                let could = |file: &&&PathBuf| {
+                    let hidden = file.iter().any(|part| part.as_encoded_bytes().starts_with(b"."));
+                    !hidden && !lies_next_to_one(file)
+                };
+                let inside = files.iter().filter(could).map(|file| folder.join(file)).collect();
+                out.extend(all_inside(folder, inside)?);
+            }
+            NamedRecordings::Corpus { corpus, index } => out.extend(of_corpus(corpus, index)?),
         }
     }
     // Files of one name in several folders are called by their paths.
     let names: Vec<String> = out.iter().map(|n| n.name.clone()).collect();
-    for named in &mut out {
-        if names.iter().filter(|name| **name == named.name).count() > 1 {
+    let mut times: BTreeMap<&str, usize> = BTreeMap::new();
+    names.iter().for_each(|name| *times.entry(name).or_default() += 1);
+    for (named, name) in out.iter_mut().zip(&names) {
+        if times[name.as_str()] > 1 {
             named.name = named.path.display().to_string();
         }
     }
     Ok(out)
+}
+
+fn lies_next_to_one(path: &Path) -> bool {
+    NEXT_TO_ONE.contains(&path.extension().and_then(|e| e.to_str()).unwrap_or(""))
 }
 
 fn below(folder: &Path, out: &mut Vec<PathBuf>) -> Result<(), CommandError> {
@@ -111,8 +163,7 @@ fn below(folder: &Path, out: &mut Vec<PathBuf>) -> Result<(), CommandError> {
     entries.sort();
     for path in entries {
         let hidden = path.file_name().is_none_or(|n| n.as_encoded_bytes().starts_with(b"."));
-        let ending = path.extension().and_then(|e| e.to_str()).unwrap_or("");
-        if hidden || NEXT_TO_ONE.contains(&ending) {
+        if hidden || lies_next_to_one(&path) {
             continue;
         }
         // A link to a folder may lead around in circles.

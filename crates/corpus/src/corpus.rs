@@ -169,15 +169,20 @@ impl Corpus {
     /// Whether the file of `entry` is there and unchanged; reads all of it.
     #[must_use]
     pub fn check(&self, entry: &Entry) -> Presence {
-        let path = self.path(entry);
-        match hash_of(&path) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => Presence::Missing,
-            Err(e) => Presence::Changed(e.to_string()),
-            Ok(hash) if (&hash.sha256, hash.bytes) == (&entry.sha256, entry.bytes) => Presence::Whole,
-            Ok(hash) => Presence::Changed(format!(
-                "SHA-256 {}, {} bytes; the index has {}, {} bytes: it was changed or replaced",
-                hash.sha256, hash.bytes, entry.sha256, entry.bytes
-            )),
-        }
+        presence(&self.path(entry), entry)
+    }
+}
+
+/// Whether the file at `path` is that of `entry`; reads all of it.
+#[must_use]
+pub fn presence(path: &Path, entry: &Entry) -> Presence {
+    match hash_of(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Presence::Missing,
+        Err(e) => Presence::Changed(e.to_string()),
+        Ok(hash) if (&hash.sha256, hash.bytes) == (&entry.sha256, entry.bytes) => Presence::Whole,
+        Ok(hash) => Presence::Changed(format!(
+            "SHA-256 {}, {} bytes; the index has {}, {} bytes: it was changed or replaced",
+            hash.sha256, hash.bytes, entry.sha256, entry.bytes
+        )),
     }
 }

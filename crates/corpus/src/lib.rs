@@ -12,7 +12,7 @@ mod hash;
 mod index;
 mod split;
 
-pub use corpus::{Corpus, INDEX, Presence, Selection};
+pub use corpus::{Corpus, INDEX, Presence, Selection, presence};
 pub use error::CorpusError;
 pub use fetch::{Download, FetchList, Fetched, fetch};
 pub use hash::{FileHash, hash_of};

@@ -99,6 +99,28 @@ impl Governor {
         }
     }
 
+    /// A foreign one as bytes, of which [`Governor::carried`] makes it where its file is not; nothing of others.
+    #[must_use]
+    pub fn to_carry(&self) -> Option<Vec<u8>> {
+        let Origin::Foreign(foreign) = &self.origin else { return None };
+        postcard::to_stdvec(&(&self.spec.id, &foreign.file, &foreign.name, &foreign.made.object)).ok()
+    }
+
+    /// One of [`Governor::to_carry`]; whoever sent it has named its file.
+    ///
+    /// # Errors
+    /// These are no such bytes.
+    pub fn carried(bytes: &[u8]) -> Result<Self, GovernorError> {
+        let (id, file, name, object) =
+            postcard::from_bytes::<(String, PathBuf, String, Vec<u8>)>(bytes).map_err(|e| {
+                GovernorError::Source { path: "a governor that was sent".to_owned(), why: e.to_string() }
+            })?;
+        let made = Made { files: Vec::new(), absent: Vec::new(), object };
+        let (version, workshop, build) = (None, Workshop::from_env(), Build::Plain);
+        let origin = Origin::Foreign(Arc::new(Foreign { file, version, name, made, workshop, build }));
+        Ok(Self { spec: Spec { id, params: Vec::new() }, origin, by_path: false, called: None })
+    }
+
     fn compile(source: &SourceFile, workshop: &Workshop) -> Result<Self, GovernorError> {
         let spec = source.spec();
         let given = spec.id.as_str();

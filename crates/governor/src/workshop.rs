@@ -43,9 +43,9 @@ pub struct Workshop {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Made {
     /// The files that it was made of, itself first, with the hashes of their content.
-    files: Vec<(OsString, u128)>,
+    pub(crate) files: Vec<(OsString, u128)>,
     /// Files that would have been taken instead of the shim's, had they been there.
-    absent: Vec<OsString>,
+    pub(crate) absent: Vec<OsString>,
     pub(crate) object: Vec<u8>,
 }
 

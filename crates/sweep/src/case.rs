@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A recording or a workload on a machine: what a result of it is kept by, what has to be known of it, how a governor is run on it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use idlewise_collect::{RecordingFile, open_recording};
@@ -37,9 +38,12 @@ pub(crate) struct Case {
 }
 
 enum Input {
-    Recording { file: RecordingFile, setup: Box<ReplaySetup> },
+    Recording { file: Box<RecordingFile>, setup: Box<ReplaySetup> },
     Workload(Arc<Simulated>),
 }
+
+/// Where the files of machines are, by what the request calls them; others are where it says.
+pub(crate) type MachineFiles = BTreeMap<String, String>;
 
 /// A case that can be run: its recording in memory, or as much of it as that holds at a time.
 pub(crate) enum OpenCase {
@@ -62,13 +66,15 @@ impl Case {
         file: &RecordingFile,
         platform: Option<&String>,
         setup: &ReplaySetup,
+        machines: &MachineFiles,
     ) -> Result<Self, CommandError> {
+        let here = |name: &String| machines.get(name).unwrap_or(name).clone();
         let mut setup = setup.clone();
         setup.platform = platform.cloned();
         let of_corpus = file.recorded_on.clone();
         setup.recording.recorded_on = of_corpus.or(setup.recording.recorded_on);
         let hash = hash_of(&file.path).map_err(|e| CommandError::file(&file.path, e))?;
-        let machine = |name: &String| Ok::<_, CommandError>(idlewise_platform::find(name)?.to_toml());
+        let machine = |name: &String| Ok::<_, CommandError>(idlewise_platform::find(&here(name))?.to_toml());
         // A tape says it itself.
         let told = if is_tape(&file.path)? { None } else { Description::of(&file.path, None)?.told()? };
         let named = setup.recording.recorded_on.as_ref().filter(|name| *name != "same");
@@ -85,14 +91,28 @@ impl Case {
             setup.seed,
             &setup.recording,
         );
-        Ok(Self {
+        let key = Key::of(&content);
+        for name in [&mut setup.platform, &mut setup.recording.recorded_on] {
+            *name = name.as_ref().map(here);
+        }
+        Ok(Self { size: hash.bytes, ..Self::known(file, platform, setup, key) })
+    }
+
+    /// Of a file that was read elsewhere.
+    pub(crate) fn known(
+        file: &RecordingFile,
+        platform: Option<&String>,
+        setup: ReplaySetup,
+        key: Key,
+    ) -> Self {
+        Self {
             name: file.name.clone(),
             by_user: file.by_user,
             platform: platform.cloned(),
-            key: Key::of(&content),
-            size: hash.bytes,
-            input: Input::Recording { file: file.clone(), setup: Box::new(setup) },
-        })
+            key,
+            size: 0,
+            input: Input::Recording { file: Box::new(file.clone()), setup: Box::new(setup) },
+        }
     }
 
     /// Of a workload on a machine with a seed.

@@ -11,7 +11,9 @@ use crate::space::{Space, Variant};
 /// The settings of a request, in order, with the baseline and the bound before them.
 pub(crate) struct Design {
     pub(crate) spaces: Vec<Space>,
-    baseline: Variant,
+    /// The governor of the baseline.
+    pub(crate) compared_with: Space,
+    pub(crate) baseline: Variant,
 }
 
 /// The first settings are the baseline and the oracle.
@@ -36,12 +38,15 @@ impl Design {
         let Some(first) = spaces.first() else {
             return Err(CommandError::not_given("--governor", "no governor given"));
         };
-        let baseline = match &request.baseline {
-            None => first.default_variant(),
+        let (compared_with, baseline) = match &request.baseline {
+            None => (first.clone(), first.default_variant()),
             Some(text) => {
                 let mut found = Space::all_of(text, &request.kernel_trees, None)?;
                 match (found.pop(), found.is_empty()) {
-                    (Some(one), true) if one.len == 1 => one.variant(&one.picks(0))?,
+                    (Some(one), true) if one.len == 1 => {
+                        let baseline = one.variant(&one.picks(0))?;
+                        (one, baseline)
+                    }
                     _ => {
                         let why = "a baseline is one governor with one value of each parameter";
                         return Err(CommandError::option("--baseline", text, why));
@@ -49,7 +54,7 @@ impl Design {
                 }
             }
         };
-        Ok(Self { spaces, baseline })
+        Ok(Self { spaces, compared_with, baseline })
     }
 
     /// Settings, the baseline and the bound among them.

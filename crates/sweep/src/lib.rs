@@ -5,16 +5,23 @@
 //! recording is read once for all settings. What comes of each is kept by its content in a folder ([`Keeping`]), so that a sweep
 //! that was interrupted goes on, and one that is repeated runs nothing. [`SweepReport`] has every setting against the baseline, and
 //! those that no other beats.
+//!
+//! A program may have it computed elsewhere: [`parts_of`] gives [`Parts`] with an order, of which a [`Workplace`] is made wherever
+//! parts are computed; [`with_known`] makes the report of what came back.
 
 mod args;
 mod axis;
 mod case;
 mod design;
+mod elsewhere;
 mod estimate;
 mod facts;
 mod front;
 mod key;
+mod known;
 mod numbers;
+mod order;
+mod parts;
 mod plan;
 mod report;
 mod request;
@@ -24,20 +31,26 @@ mod sample;
 mod simulated;
 mod space;
 mod store;
+mod workplace;
 
 use idlewise_recording::CommandError;
 
 pub use args::SweepArgs;
 pub use axis::{Axis, AxisPart};
+pub use elsewhere::{parts_of, with_known};
 pub use estimate::SweepEstimate;
 pub use facts::CaseFacts;
+pub use known::KnownCase;
 pub use numbers::{Numbers, WORK, measures};
+pub use order::SentCode;
+pub use parts::{CaseTodo, Parts};
 pub use report::{
     CaseLeftOut, CaseNumbers, SCHEMA, SettingChange, SettingResult, SweepCase, SweepReport, SweptGovernor,
 };
 pub use request::SweepRequest;
 pub use run::{Keeping, Shard, SweepProgress};
 pub use sample::SampleMethod;
+pub use workplace::{PartFailure, ReadRecording, RecordingHere, Workplace};
 
 use run::Sweep;
 
@@ -76,7 +89,15 @@ pub fn sweep(
     keeping: &Keeping,
     listener: &SweepListener<'_>,
 ) -> Result<Swept, CommandError> {
-    let mut sweep = Sweep::of(request, keeping.to.as_deref(), listener.progress)?;
+    let to = keeping.to.as_deref();
+    if let Some(folder) = to.filter(|_| elsewhere::wants_parts()) {
+        elsewhere::give(Parts::of(request, folder)?);
+        return Ok(Swept::Part { runs: 0, ran: 0, left_out: Vec::new() });
+    }
+    if let Some(cases) = elsewhere::known() {
+        return Ok(Swept::All(Box::new(Sweep::known(request, to, &cases)?.report(request)?)));
+    }
+    let mut sweep = Sweep::of(request, to, listener.progress)?;
     let runs = sweep.runs(keeping.shard).iter().sum();
     let todo = sweep.todo(keeping.shard)?;
     let ran = todo.len() as u64;

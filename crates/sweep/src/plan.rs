@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A sweep as a file: the fields of [`SweepRequest`] as TOML.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use idlewise_governor::{Spec, catalog};
 use idlewise_recording::{CommandError, governors};
@@ -38,7 +38,12 @@ impl SweepRequest {
             return Err(wrong(format!("sample: expected 1 to {MOST_DRAWN}")));
         }
         let folder = path.parent().unwrap_or(Path::new(""));
-        plan.recordings = plan.recordings.iter().map(|recording| folder.join(recording)).collect();
+        // Of URLs, which a cluster reads, nothing is relative.
+        let of_plan = |recording: &PathBuf| {
+            let is_url = recording.to_string_lossy().contains("://");
+            if is_url { recording.clone() } else { folder.join(recording) }
+        };
+        plan.recordings = plan.recordings.iter().map(of_plan).collect();
         let shipped = |name: &str| idlewise_workload::shipped().iter().any(|(own, _)| *own == name);
         for workload in plan.workloads.iter_mut().filter(|name| !shipped(name)) {
             // A name that is none is refused as one.

@@ -38,7 +38,7 @@ impl Sweep {
             request.front().map_err(|why| CommandError::option("--front", request.front.join(","), why))?;
         let (baseline, bound) = (self.design.variant(BASELINE)?, self.design.variant(BOUND)?);
         let (mut cases, mut judged) = (Vec::new(), Vec::new());
-        for case in &self.cases {
+        for case in self.cases.iter().filter(|case| !self.lost.contains(&case.key)) {
             let Some(facts) = self.kept.facts.get(&case.key) else { continue };
             let Some(base) = self.outcome(case, &baseline) else { continue };
             let base = base.as_ref().map_err(|why| case.error(why))?;

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Runs what is not kept yet: each recording is read once for all settings, a few recordings at a time, on all cores.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use idlewise_collect::recording_files;
+use idlewise_collect::{RecordingFile, recording_files};
 use idlewise_recording::CommandError;
 use rayon::prelude::*;
 
-use crate::case::{Case, OpenCase};
+use crate::case::{Case, MachineFiles, OpenCase};
 use crate::design::{BOUND, Design};
 use crate::facts::CaseFacts;
 use crate::key::Key;
+use crate::known::{KnownCase, KnownContent};
 use crate::numbers::Outcome;
 use crate::report::CaseLeftOut;
 use crate::request::SweepRequest;
@@ -47,9 +48,14 @@ pub(crate) struct Sweep {
     pub(crate) design: Design,
     pub(crate) cases: Vec<Case>,
     pub(crate) left_out: Vec<CaseLeftOut>,
+    /// Cases that could not be run.
+    pub(crate) lost: BTreeSet<Key>,
     pub(crate) kept: Kept,
     store: Option<Store>,
 }
+
+/// A recording on a machine, or why it is none.
+type Found = (RecordingFile, Result<Case, String>);
 
 /// A setting of a case that is still to run.
 pub(crate) struct Todo {
@@ -70,8 +76,71 @@ impl Sweep {
         progress: SweepProgress<'_>,
     ) -> Result<Self, CommandError> {
         let design = Design::of(request)?;
-        let (mut cases, left_out) = recordings(request, progress)?;
-        cases.extend(Simulated::all_of(request)?.into_iter().map(Case::simulated));
+        Self::of_found(design, recordings(request, progress)?, Simulated::all_of(request)?, to)
+    }
+
+    /// Of recordings that were read elsewhere, and what was computed there.
+    ///
+    /// # Errors
+    /// As [`Sweep::of`], and where results are not there.
+    pub(crate) fn known(
+        request: &SweepRequest,
+        to: Option<&Path>,
+        known: &[KnownCase],
+    ) -> Result<Self, CommandError> {
+        let setup = request.setup();
+        let found = known.iter().map(|known| {
+            let found = match &known.content {
+                KnownContent::Refused(why) => Err(why.clone()),
+                KnownContent::Key(key) => {
+                    Ok(Case::known(&known.file, known.platform.as_ref(), setup.clone(), *key))
+                }
+            };
+            (known.file.clone(), found)
+        });
+        let mut sweep = Self::of_found(Design::of(request)?, found.collect(), Vec::new(), to)?;
+        for known in known {
+            let (KnownContent::Key(key), Some(why)) = (&known.content, &known.lost) else { continue };
+            if sweep.lost.insert(*key) {
+                let (name, named) = (known.file.name.clone(), known.file.by_user);
+                sweep.left_out.push(CaseLeftOut { name, why: why.clone(), named });
+            }
+        }
+        let missing = |todo: &Todo| !sweep.lost.contains(&sweep.cases[todo.case].key);
+        match sweep.todo(None)?.into_iter().find(missing) {
+            Some(todo) => {
+                let why = "its results are no longer in the folder that keeps them; sweep once more";
+                Err(sweep.cases[todo.case].error(why))
+            }
+            None => Ok(sweep),
+        }
+    }
+
+    fn of_found(
+        design: Design,
+        found: Vec<Found>,
+        simulated: Vec<Simulated>,
+        to: Option<&Path>,
+    ) -> Result<Self, CommandError> {
+        let (mut cases, mut left_out) = (Vec::<Case>::new(), Vec::new());
+        let mut first: BTreeMap<Key, usize> = BTreeMap::new();
+        for (file, found) in found {
+            match found {
+                Ok(case) => match first.get(&case.key) {
+                    Some(same) => {
+                        let same = &cases[*same].name;
+                        let why = format!("the same recording as {same}, which would count twice");
+                        left_out.push(CaseLeftOut { name: file.name.clone(), why, named: false });
+                    }
+                    None => {
+                        first.insert(case.key, cases.len());
+                        cases.push(case);
+                    }
+                },
+                Err(why) => left_out.push(CaseLeftOut { name: file.name.clone(), why, named: false }),
+            }
+        }
+        cases.extend(simulated.into_iter().map(Case::simulated));
         let keys: BTreeSet<Key> = cases.iter().map(|case| case.key).collect();
         let (store, kept) = match to {
             Some(folder) => {
@@ -80,7 +149,7 @@ impl Sweep {
             }
             None => (None, Kept::default()),
         };
-        Ok(Self { design, cases, left_out, kept, store })
+        Ok(Self { design, cases, left_out, lost: BTreeSet::new(), kept, store })
     }
 
     /// What is still to run of `shard`, case by case.
@@ -150,6 +219,7 @@ impl Sweep {
                         let case = &self.cases[*case];
                         let (name, why) = (case.name.clone(), e.to_string());
                         self.left_out.push(CaseLeftOut { name, why, named: case.by_user });
+                        self.lost.insert(case.key);
                     }
                 }
             }
@@ -207,13 +277,10 @@ fn part(shard: Option<Shard>, case: u64, cases: u64, all: u64) -> Range<u64> {
     within(end(i - 1))..within(end(i))
 }
 
-/// The recordings of `request`, each on each machine, and what is none.
-fn recordings(
-    request: &SweepRequest,
-    progress: SweepProgress<'_>,
-) -> Result<(Vec<Case>, Vec<CaseLeftOut>), CommandError> {
+/// The recordings of `request`, each on each machine.
+fn recordings(request: &SweepRequest, progress: SweepProgress<'_>) -> Result<Vec<Found>, CommandError> {
     if request.recordings.is_empty() {
-        return Ok((Vec::new(), Vec::new()));
+        return Ok(Vec::new());
     }
     let files = recording_files(&request.recordings)?;
     let setup = request.setup();
@@ -229,27 +296,18 @@ fn recordings(
             progress("reading", done.fetch_add(1, Ordering::Relaxed), all.len());
             match &file.refused {
                 Some(why) => Err(CommandError::input(&file.path, why)),
-                None => Case::new(file, *platform, &setup),
+                None => Case::new(file, *platform, &setup, &MachineFiles::new()),
             }
         })
         .collect();
-    let (mut cases, mut left_out) = (Vec::<Case>::new(), Vec::new());
-    for ((file, _), found) in all.iter().zip(found) {
+    let mut shown = Vec::new();
+    for ((file, _), found) in all.into_iter().zip(found) {
         match found {
-            Ok(case) => match cases.iter().find(|other| other.key == case.key) {
-                Some(same) => {
-                    let why = format!("the same recording as {}, which would count twice", same.name);
-                    left_out.push(CaseLeftOut { name: file.name.clone(), why, named: false });
-                }
-                None => cases.push(case),
-            },
             Err(e) if file.by_user => return Err(e),
-            Err(e) => {
-                left_out.push(CaseLeftOut { name: file.name.clone(), why: e.to_string(), named: false });
-            }
+            found => shown.push((file.clone(), found.map_err(|e| e.to_string()))),
         }
     }
-    Ok((cases, left_out))
+    Ok(shown)
 }
 
 #[cfg(test)]

@@ -17,8 +17,9 @@ use crate::sample::{Draw, sample};
 const TRIED_VALUES: u64 = 1000;
 
 /// A governor, and the values of its parameters.
+#[derive(Clone)]
 pub(crate) struct Space {
-    governor: Governor,
+    pub(crate) governor: Governor,
     /// What it is called, without parameters.
     pub(crate) name: String,
     pub(crate) axes: Vec<Axis>,
@@ -27,7 +28,7 @@ pub(crate) struct Space {
     /// Their values, where they were drawn.
     drawn: Option<Vec<Vec<u64>>>,
     /// Of its compiled code.
-    object: u128,
+    pub(crate) object: u128,
 }
 
 /// A governor under one setting of its parameters.
@@ -71,21 +72,34 @@ impl Space {
         let mut out = Vec::new();
         for candidate in governors::candidates(&heads, trees)? {
             let Candidate::Hosted { governor, name, .. } = candidate else { continue };
-            let lens: Vec<u64> = axes.iter().map(Axis::counted).collect();
-            let all = lens.iter().try_fold(1_u64, |product, len| product.checked_mul(*len));
-            // Of no more settings than are to be drawn, all are run.
-            let drawn =
-                draw.filter(|draw| all.is_none_or(|all| all > draw.n)).map(|draw| sample(&lens, draw));
-            let len = drawn.as_ref().map(|drawn| drawn.len() as u64).or(all).ok_or_else(|| {
-                let why = "more settings than can be counted; draw some with --sample";
-                CommandError::argument("--governor", text, why)
-            })?;
-            let object = governor.object_hash()?;
-            let space = Self { governor, name, axes: axes.clone(), len, drawn, object };
+            let space = Self::new(governor, name, axes.clone(), draw, text)?;
             space.check()?;
             out.push(space);
         }
         Ok(out)
+    }
+
+    /// Of a governor and values of its parameters; an option says so by `text`.
+    ///
+    /// # Errors
+    /// [`CommandError`] where they are too many, or the governor cannot be had.
+    pub(crate) fn new(
+        governor: Governor,
+        name: String,
+        axes: Vec<Axis>,
+        draw: Option<Draw>,
+        text: &str,
+    ) -> Result<Self, CommandError> {
+        let lens: Vec<u64> = axes.iter().map(Axis::counted).collect();
+        let all = lens.iter().try_fold(1_u64, |product, len| product.checked_mul(*len));
+        // Of no more settings than are to be drawn, all are run.
+        let drawn = draw.filter(|draw| all.is_none_or(|all| all > draw.n)).map(|draw| sample(&lens, draw));
+        let len = drawn.as_ref().map(|drawn| drawn.len() as u64).or(all).ok_or_else(|| {
+            let why = "more settings than can be counted; draw some with --sample";
+            CommandError::argument("--governor", text, why)
+        })?;
+        let object = governor.object_hash()?;
+        Ok(Self { governor, name, axes, len, drawn, object })
     }
 
     /// Loads the governor with values of each parameter, the others at their defaults.
@@ -125,7 +139,11 @@ impl Space {
     /// With value number `picks` of each parameter.
     pub(crate) fn variant(&self, picks: &[u64]) -> Result<Variant, CommandError> {
         let value = |(axis, pick): (&Axis, &u64)| (axis.parameter.clone(), axis.value(*pick));
-        let values: Vec<(String, String)> = self.axes.iter().zip(picks).map(value).collect();
+        self.with_values(self.axes.iter().zip(picks).map(value).collect())
+    }
+
+    /// With these values of parameters.
+    pub(crate) fn with_values(&self, values: Vec<(String, String)>) -> Result<Variant, CommandError> {
         let (governor, limits) = self.set(values.clone())?;
         let name = Spec { id: self.name.clone(), params: values.clone() }.to_string();
         let key = self.key(&values);

@@ -50,6 +50,13 @@ pub(crate) struct Kept {
     pub(crate) outcomes: BTreeMap<(Key, Key), Outcome>,
 }
 
+/// What a line says.
+pub(crate) enum Entry {
+    Facts(CaseFacts),
+    /// What came of a variant.
+    Outcome(Key, Outcome),
+}
+
 /// The folder, to be written to.
 pub(crate) struct Store {
     folder: PathBuf,
@@ -63,6 +70,24 @@ impl Store {
     /// # Errors
     /// [`CommandError::File`] when it cannot be made or read, or holds a line that is no result.
     pub(crate) fn open(folder: &Path, cases: &BTreeSet<Key>) -> Result<(Self, Kept), CommandError> {
+        let mut kept = Kept::default();
+        let store = Self::open_with(folder, |case, entry| {
+            if !cases.contains(&case) {
+                return;
+            }
+            match entry {
+                Entry::Facts(facts) => drop(kept.facts.insert(case, facts)),
+                Entry::Outcome(variant, outcome) => drop(kept.outcomes.insert((case, variant), outcome)),
+            }
+        })?;
+        Ok((store, kept))
+    }
+
+    /// As [`Store::open`]; `take` gets all that it keeps.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    pub(crate) fn open_with(folder: &Path, mut take: impl FnMut(Key, Entry)) -> Result<Self, CommandError> {
         fs::create_dir_all(folder).map_err(|e| CommandError::file(folder, e))?;
         let mut files: Vec<PathBuf> = Vec::new();
         for entry in fs::read_dir(folder).map_err(|e| CommandError::file(folder, e))? {
@@ -72,24 +97,15 @@ impl Store {
             }
         }
         files.sort();
-        let mut kept = Kept::default();
         for path in &files {
-            read(path, cases, &mut kept)?;
+            read(path, &mut take)?;
         }
-        Ok((Self { folder: folder.to_owned(), file: Mutex::default() }, kept))
+        Ok(Self { folder: folder.to_owned(), file: Mutex::default() })
     }
 
     /// Keeps what is known of a case.
     pub(crate) fn keep_facts(&self, case: Key, facts: &CaseFacts) -> Result<(), CommandError> {
-        let facts = Some(facts.clone());
-        self.keep(&Line {
-            form: FORM,
-            case: case.to_string(),
-            variant: None,
-            facts,
-            numbers: None,
-            failure: None,
-        })
+        self.keep(&facts_line(case, facts))
     }
 
     /// Keeps what came of a variant.
@@ -99,30 +115,58 @@ impl Store {
         variant: Key,
         outcome: &Outcome,
     ) -> Result<(), CommandError> {
-        let (numbers, failure) = match outcome {
-            Ok(numbers) => (Some(*numbers), None),
-            Err(why) => (None, Some(why.clone())),
-        };
-        let variant = Some(variant.to_string());
-        self.keep(&Line { form: FORM, case: case.to_string(), variant, facts: None, numbers, failure })
+        self.keep(&outcome_line(case, variant, outcome))
     }
 
-    fn keep(&self, line: &Line) -> Result<(), CommandError> {
-        let mut text = serde_json::to_string(line).map_err(|e| CommandError::file(&self.folder, e))?;
-        text.push('\n');
+    /// Keeps lines.
+    pub(crate) fn keep(&self, text: &str) -> Result<(), CommandError> {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         if file.is_none() {
-            *file = Some(new_file(&self.folder).map_err(|e| CommandError::file(&self.folder, e))?);
+            *file = Some(new_file(&self.folder, "").map_err(|e| CommandError::file(&self.folder, e))?);
         }
         let Some((path, file)) = file.as_mut() else { unreachable!("the file was just made") };
         file.write_all(text.as_bytes()).map_err(|e| CommandError::file(path, e))
     }
+
+    /// Makes a file for what `whose` computes, whose name begins so.
+    ///
+    /// # Errors
+    /// [`CommandError::File`] when it cannot be made.
+    pub(crate) fn file_of(&self, whose: &str) -> Result<PathBuf, CommandError> {
+        let (path, _) =
+            new_file(&self.folder, &format!("{whose}-")).map_err(|e| CommandError::file(&self.folder, e))?;
+        Ok(path)
+    }
+}
+
+/// The line that keeps what is known of a case.
+pub(crate) fn facts_line(case: Key, facts: &CaseFacts) -> String {
+    let facts = Some(facts.clone());
+    text(&Line { form: FORM, case: case.to_string(), variant: None, facts, numbers: None, failure: None })
+}
+
+/// The line that keeps what came of a variant.
+pub(crate) fn outcome_line(case: Key, variant: Key, outcome: &Outcome) -> String {
+    let (numbers, failure) = match outcome {
+        Ok(numbers) => (Some(*numbers), None),
+        Err(why) => (None, Some(why.clone())),
+    };
+    let variant = Some(variant.to_string());
+    text(&Line { form: FORM, case: case.to_string(), variant, facts: None, numbers, failure })
+}
+
+fn text(line: &Line) -> String {
+    let Ok(mut text) = serde_json::to_string(line) else {
+        unreachable!("a result is made of texts and numbers")
+    };
+    text.push('\n');
+    text
 }
 
 /// A file with a name that no other has.
-fn new_file(folder: &Path) -> io::Result<(PathBuf, File)> {
+fn new_file(folder: &Path, begin: &str) -> io::Result<(PathBuf, File)> {
     for n in 1_u64.. {
-        let path = folder.join(format!("{n:06}{ENDING}"));
+        let path = folder.join(format!("{begin}{n:06}{ENDING}"));
         match File::create_new(&path) {
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
             file => return Ok((path, file?)),
@@ -131,8 +175,8 @@ fn new_file(folder: &Path) -> io::Result<(PathBuf, File)> {
     unreachable!("there is a number without a file")
 }
 
-/// Adds what the file at `path` keeps of `cases`.
-fn read(path: &Path, cases: &BTreeSet<Key>, kept: &mut Kept) -> Result<(), CommandError> {
+/// Gives what the file at `path` keeps to `take`.
+fn read(path: &Path, take: &mut impl FnMut(Key, Entry)) -> Result<(), CommandError> {
     let file = idlewise_files::open(path).map_err(|e| CommandError::file(path, e))?;
     let mut lines = BufReader::new(file);
     let mut text = String::new();
@@ -140,31 +184,37 @@ fn read(path: &Path, cases: &BTreeSet<Key>, kept: &mut Kept) -> Result<(), Comma
         text.clear();
         lines.read_line(&mut text).map_err(|e| CommandError::file(path, e))?;
         let Some(whole) = text.strip_suffix('\n') else { break };
-        let wrong = |why: &dyn std::fmt::Display| {
+        let line = parsed(whole).map_err(|why| {
             CommandError::file(
                 path,
                 format!(
                     "line {n} is no result of a sweep ({why}); remove the file, and what was in it is computed again"
                 ),
             )
-        };
-        let line: Line = serde_json::from_str(whole).map_err(|e| wrong(&e))?;
-        let case: Key = line.case.parse().map_err(|e: String| wrong(&e))?;
-        if line.form != FORM || !cases.contains(&case) {
-            continue;
-        }
-        match (line.variant, line.facts, line.numbers, line.failure) {
-            (None, Some(facts), None, None) => drop(kept.facts.insert(case, facts)),
-            (Some(variant), None, Some(numbers), None) => {
-                let variant = variant.parse().map_err(|e: String| wrong(&e))?;
-                kept.outcomes.insert((case, variant), Ok(numbers));
-            }
-            (Some(variant), None, None, Some(why)) => {
-                let variant = variant.parse().map_err(|e: String| wrong(&e))?;
-                kept.outcomes.insert((case, variant), Err(why));
-            }
-            _ => return Err(wrong(&"it has neither numbers nor a failure")),
+        })?;
+        if let Some((case, entry)) = line {
+            take(case, entry);
         }
     }
     Ok(())
+}
+
+/// What a line says, and of which case; nothing where another version wrote it.
+///
+/// # Errors
+/// Why it is none.
+pub(crate) fn parsed(line: &str) -> Result<Option<(Key, Entry)>, String> {
+    let line: Line = serde_json::from_str(line).map_err(|e| e.to_string())?;
+    let case: Key = line.case.parse()?;
+    if line.form != FORM {
+        return Ok(None);
+    }
+    let variant = line.variant.map(|variant| variant.parse::<Key>()).transpose()?;
+    let entry = match (variant, line.facts, line.numbers, line.failure) {
+        (None, Some(facts), None, None) => Entry::Facts(facts),
+        (Some(variant), None, Some(numbers), None) => Entry::Outcome(variant, Ok(numbers)),
+        (Some(variant), None, None, Some(why)) => Entry::Outcome(variant, Err(why)),
+        _ => return Err("it has neither numbers nor a failure".to_owned()),
+    };
+    Ok(Some((case, entry)))
 }

@@ -7,10 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use idlewise_checkout::root;
+use idlewise_collect::{NamedRecordings, RecordingFile, listed};
 use idlewise_experiment::simulate::{SimulateRequest, simulate};
 use idlewise_recording::ReplaySetup;
 use idlewise_study::replay::{ReplayRequest, replay};
-use idlewise_sweep::{Keeping, Shard, SweepListener, SweepReport, SweepRequest, Swept, sweep};
+use idlewise_sweep::{
+    Keeping, KnownCase, PartFailure, Parts, RecordingHere, SentCode, Shard, SweepListener, SweepReport,
+    SweepRequest, Swept, Workplace, parts_of, sweep, with_known,
+};
 
 fn data(name: &str) -> PathBuf {
     root().join("tests/data").join(name)
@@ -281,4 +285,110 @@ fn drawn_settings_are_the_same_twice_and_as_many_as_asked_for() {
     };
     assert_eq!(drawn(1).len(), 6);
     assert!(drawn(1) == drawn(1) && drawn(1) != drawn(2));
+}
+
+/// A C file in `folder`.
+fn own_governor(folder: &Path) -> PathBuf {
+    for (name, here) in [("teo.c", "mine.c"), ("governor.h", "governor.h")] {
+        fs::copy(root().join("governors").join(name), folder.join(here)).unwrap();
+    }
+    folder.join("mine.c")
+}
+
+/// The parts of a sweep, and what its order needs.
+fn parts(request: &SweepRequest, to: &Path) -> Parts {
+    let (done, parts) = parts_of(|| swept(request, &kept_in(to)));
+    let (Swept::Part { runs: 0, .. }, 0) = done.unwrap() else { unreachable!("it ran something") };
+    parts.unwrap()
+}
+
+/// Runs what is left of each recording in `folder`, as the copies that are there.
+fn computed_elsewhere(parts: &mut Parts, request: &SweepRequest, folder: &Path) -> Vec<KnownCase> {
+    let place = Workplace::of(&parts.order().unwrap(), &parts.code().unwrap(), folder).unwrap();
+    let named: Vec<NamedRecordings> = request.recordings.iter().cloned().map(NamedRecordings::Here).collect();
+    let mut known = Vec::new();
+    for file in listed(&named).unwrap() {
+        let here = folder.join(&file.name);
+        fs::copy(&file.path, &here).unwrap();
+        let _ = fs::copy(file.path.with_extension("toml"), here.with_extension("toml"));
+        let recording = RecordingHere { file: &file, here: &here };
+        let cases = place.read(&recording).cases;
+        for (platform, case) in serde_json::to_value(&cases).unwrap().as_array().unwrap().iter().enumerate() {
+            let Some(key) = case["content"]["key"].as_str() else { continue };
+            let todo = parts.todo(key).unwrap();
+            for (n, settings) in todo.settings.into_iter().enumerate() {
+                let lines = place.run(&recording, platform, key, settings, todo.facts && n == 0).unwrap();
+                parts.keep(key, &lines, "tcp://[::1]:80").unwrap();
+            }
+            assert!(parts.todo(key).unwrap().settings.is_empty());
+        }
+        known.extend(cases);
+    }
+    known
+}
+
+#[test]
+fn what_is_computed_elsewhere_is_what_is_computed_here() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = folder.path().join("own");
+    fs::create_dir(&own).unwrap();
+    let mine = own_governor(folder.path());
+    let machine = folder.path().join("machine.toml");
+    fs::write(&machine, idlewise_platform::find("rk3399").unwrap().to_toml()).unwrap();
+    let mut request = request(&[&format!("{}:decay_shift=2..3", mine.display()), "menu:disable=1|2"]);
+    request.platforms.push(machine.display().to_string());
+    request.baseline = Some("menu:intervals=5".to_owned());
+    let (here, _) = report(&request, &Keeping::default());
+    let to = folder.path().join("kept");
+    let mut parts = parts(&request, &to);
+    let known = computed_elsewhere(&mut parts, &request, &own);
+    let there = with_known(known.clone(), || report(&request, &kept_in(&to)).0);
+    assert_eq!(serde_json::to_string(&there).unwrap(), serde_json::to_string(&here).unwrap());
+    // And here there is nothing left to do.
+    assert_eq!(report(&request, &kept_in(&to)).1, 0);
+    // Without the results there is no report.
+    let why = with_known(known, || swept(&request, &kept_in(&folder.path().join("others")))).unwrap_err();
+    assert!(why.contains("no longer in the folder"), "{why}");
+}
+
+#[test]
+fn where_parts_are_computed_nothing_else_passes() {
+    let folder = tempfile::tempdir().unwrap();
+    let mine = own_governor(folder.path());
+    let request = request(&[&format!("{}:decay_shift=2..3", mine.display())]);
+    let mut parts = parts(&request, &folder.path().join("kept"));
+    let (order, code) = (parts.order().unwrap(), parts.code().unwrap());
+    // Its file is what it is called, and nothing else.
+    assert!(order.contains("mine.c\",\"id\":null,"), "{order}");
+    let refused =
+        |order: &str, code: &SentCode| Workplace::of(order, code, folder.path()).map(drop).unwrap_err();
+    assert!(refused(&order, &SentCode::new()).contains("its code was not sent"));
+    let (name, other) =
+        (code.keys().next().unwrap(), idlewise_governor::Governor::find(&"teo".parse().unwrap()));
+    let changed = order.replace(&format!("{:032x}", other.unwrap().object_hash().unwrap()), &"0".repeat(32));
+    assert!(changed == order || refused(&changed, &code).contains("another build"));
+    let mut damaged = code.clone();
+    damaged.get_mut(name).unwrap().pop();
+    assert!(refused(&order, &damaged).contains("was sent"));
+    assert!(refused(&order.replace(std::env::consts::ARCH, "m68k"), &code).contains("compiled for m68k"));
+    // A recording that is another one now, and what is no result.
+    let place = Workplace::of(&order, &code, folder.path()).unwrap();
+    let here = folder.path().join("sleeploop.dat");
+    fs::copy(data("sleeploop.dat"), &here).unwrap();
+    fs::copy(data("sleeploop.toml"), here.with_extension("toml")).unwrap();
+    let named: RecordingFile =
+        listed(&[NamedRecordings::Here(data("sleeploop.dat"))]).unwrap().pop().unwrap();
+    let recording = RecordingHere { file: &named, here: &here };
+    let case = serde_json::to_value(place.read(&recording)).unwrap()["cases"][0]["content"]["key"].clone();
+    let key = case.as_str().unwrap();
+    let lines = place.run(&recording, 0, key, 0..1, false).unwrap();
+    let wrong = parts.keep(&"1".repeat(32), &lines, "w").unwrap_err().to_string();
+    assert!(wrong.contains("w sent no result (it is of another recording)"), "{wrong}");
+    assert!(parts.keep(key, "nonsense", "w").is_err());
+    fs::copy(data("mixed.dat"), &here).unwrap();
+    let Err(PartFailure::Recording(why)) = place.run(&recording, 0, key, 0..1, false) else { unreachable!() };
+    assert!(why.starts_with(&named.path.display().to_string()) && why.contains("was changed since"), "{why}");
+    fs::remove_file(&here).unwrap();
+    let Err(PartFailure::Recording(why)) = place.run(&recording, 0, key, 0..1, false) else { unreachable!() };
+    assert_eq!(why, format!("{}: No such file or directory (os error 2)", named.path.display()));
 }

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Work for Python on a thread of its own, which hears of Ctrl-C.
+
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use idlewise_cli::Listener;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+
+use crate::governor::Shared;
+
+/// How often Python's signals are handled, and progress is passed on.
+const PULSE: Duration = Duration::from_millis(50);
+/// Bytes of the stack of a call: as much as a main thread has.
+const STACK: usize = 8 << 20;
+
+/// How far a call is: what, done, of.
+type Step = (String, u64, u64);
+
+/// Does `work` on a thread of its own, and listens meanwhile.
+pub(crate) fn attend<T: Send + 'static>(
+    py: Python<'_>,
+    progress: Option<Py<PyAny>>,
+    shared: &Arc<Shared>,
+    runs_python: bool,
+    work: impl FnOnce(Listener) -> T + Send + 'static,
+) -> PyResult<T> {
+    let at: Arc<Mutex<Option<Step>>> = Arc::default();
+    let listener: Listener = {
+        let (shared, at) = (Arc::clone(shared), Arc::clone(&at));
+        Arc::new(move |what, done, of| {
+            *at.lock().unwrap_or_else(PoisonError::into_inner) = Some((what.to_owned(), done, of));
+            !shared.ended.load(Ordering::Relaxed)
+        })
+    };
+    let (tell, done) = channel();
+    let thread = thread::Builder::new().name("idlewise".to_owned()).stack_size(STACK);
+    let thread = thread.spawn(move || {
+        let outcome = work(listener);
+        // Nobody waits where Ctrl-C was pressed.
+        let _ = tell.send(outcome);
+    })?;
+    // Another thread may wait for it, so it is under a lock.
+    let done = Mutex::new(done);
+    let next = || done.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(PULSE);
+    let mut told: Option<Step> = None;
+    loop {
+        match py.detach(next) {
+            Ok(outcome) => return Ok(outcome),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                let why = thread.join().err().map_or_else(String::new, |panic| reason(&*panic));
+                return Err(defect(&why));
+            }
+        }
+        let now = at.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let heard = py.check_signals().and_then(|()| match (&progress, now) {
+            (Some(progress), Some(now)) if told.as_ref() != Some(&now) => {
+                told = Some(now.clone());
+                progress.call1(py, now).map(drop)
+            }
+            _ => Ok(()),
+        });
+        if let Err(why) = heard {
+            shared.ended.store(true, Ordering::Relaxed);
+            // No thread may be in Python when that ends.
+            while runs_python && matches!(py.detach(next), Err(RecvTimeoutError::Timeout)) {
+                shared.interrupt(py)?;
+            }
+            return Err(why);
+        }
+    }
+}
+
+pub(crate) fn defect(why: &str) -> PyErr {
+    PyRuntimeError::new_err(format!("a defect in idlewise: {why}"))
+}
+
+/// What a panic said.
+pub(crate) fn reason(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
+}
