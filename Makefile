@@ -22,7 +22,7 @@ export PREFIX  ?= /usr/local
 export DESTDIR ?=
 BUILT ?= $(or $(CARGO_TARGET_DIR),target)/release/idlewise
 
-.PHONY: build install uninstall package wheel site demo test boot lab beside corpus kills cluster bench reproduce reproduce-fit fuzz browser prometheus help
+.PHONY: build install uninstall package wheel sdist notebooks site demo test boot lab beside corpus kills cluster bench reproduce reproduce-fit fuzz browser prometheus help
 .DEFAULT_GOAL := build
 
 build: ## the idlewise command, optimised (default)
@@ -44,6 +44,13 @@ package: ## a Debian package and archives for x86_64 and aarch64 into target/pac
 wheel: ## the Python package as a wheel into target/wheels, tried in an empty environment
 	@tools/need.sh cargo cc python3
 	@tools/wheel.sh target/wheels
+
+sdist: ## the sources of the Python package alone into target/wheels, for pip and maturin
+	python3 tools/sdist.py target/wheels
+
+notebooks: ## the wheel in an empty environment, and in it the first notebook: what a new user does, timed
+	@[ -n "$$(ls target/wheels/idlewise-*.whl 2>/dev/null)" ] || $(MAKE) wheel
+	@tools/notebooks.sh target/wheels
 
 site: ## the documentation as a site in target/site; warnings and dead links are errors
 	tools/site.sh target/site

@@ -10,6 +10,12 @@
     result.plot("front")               # a chart, in notebooks; .save("front.svg")
 """
 
+import sys
+
+if sys.version_info < (3, 11):
+    # pip refuses it there; this is for what was copied by hand.
+    raise ImportError(f"idlewise needs Python 3.11 or later; this is {sys.version.split()[0]}, {sys.executable}")
+
 from ._commands import (
     bisect,
     check,
@@ -24,6 +30,7 @@ from ._commands import (
     counterexample,
     diff,
     explain,
+    fitness,
     info,
     replay,
     reproduce,
@@ -69,6 +76,7 @@ __all__ = [
     "decisions",
     "diff",
     "explain",
+    "fitness",
     "info",
     "pelt",
     "read",

@@ -7,6 +7,7 @@ import math
 import os
 import warnings
 from collections.abc import Callable, Iterable
+from numbers import Integral, Real
 from typing import Any, Union
 
 from . import _idlewise
@@ -23,14 +24,16 @@ def _word(name: str, value: Any, own: Governors) -> str:
         return own.name(value)
     if isinstance(value, bool) or value is None:
         raise TypeError(f"{name}: {value!r} is no value; expected a text, a number or a path")
-    if isinstance(value, float):
+    if isinstance(value, Integral):
+        return str(int(value))
+    if isinstance(value, Real):
         if not math.isfinite(value):
             raise ValueError(f"{name}: {value} is no number that a run can use")
         # As a decimal number: a command line knows no exponents.
-        return f"{value:.9f}".rstrip("0").rstrip(".")
-    if isinstance(value, (str, int)):
-        return str(value)
-    return str(os.fspath(value))
+        return f"{float(value):.9f}".rstrip("0").rstrip(".")
+    if isinstance(value, (str, os.PathLike)):
+        return str(os.fspath(value))
+    raise TypeError(f"{name}: {value!r} is no value; expected a text, a number or a path")
 
 
 def _words(name: str, value: Any, own: Governors) -> list[str]:

@@ -7,19 +7,40 @@ import copy
 import ctypes
 import functools
 import inspect
+import itertools
 import linecache
 import os
 import re
 import traceback
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sized
+from numbers import Integral, Real
 from typing import Any, Protocol, Union
 
 from ._idlewise import Cpu, Inputs, State
 
 Choice = Union[int, tuple[int, bool]]
 
-COMMANDS = ("check", "compare", "replay", "simulate")
+COMMANDS = (
+    "check",
+    "compare",
+    "convert",
+    "corpus run",
+    "counterexample",
+    "explain",
+    "fitness",
+    "replay",
+    "simulate",
+)
+"""Those that take a governor in Python where they take one's name."""
+
+# The file of a class that is in no file.
+CELL = "notebook"
+
+# What `attributes` shows: levels of values in values, elements of a list, characters of a text.
+LEVELS = 4
+ELEMENTS = 100
+CHARACTERS = 60
 
 
 class Deciding(Protocol):
@@ -71,7 +92,11 @@ class Governors:
     def name(self, value: Any) -> str:
         """The word for a governor, which is kept."""
         if self._command not in COMMANDS:
-            raise TypeError(f"{self._command} takes governors by their names only, and got {value!r}")
+            named, *those = (name.replace(" ", "_") for name in (self._command, *COMMANDS))
+            raise TypeError(
+                f"{named} takes governors by their names only, and got {value!r}; these take a governor in Python: "
+                f"{', '.join(those)}"
+            )
         of_class = value if isinstance(value, type) else type(value)
         name = getattr(value, "name", None)
         name = of_class.__name__ if name is None else name
@@ -102,6 +127,9 @@ def _source(value: Any) -> tuple[str, str] | None:
     if file is None:
         return None
     text = "".join(linecache.getlines(file))
+    if not os.path.exists(file):
+        # A cell of a notebook, whose file has a name of this run's.
+        return (CELL, text) if text else None
     below = os.path.relpath(file)
     return (file if below.startswith("..") else below, text) if text else None
 
@@ -126,6 +154,39 @@ def _called(method: Any, *arguments: Any) -> Called:
     if isinstance(method, types.MethodType):
         return method.__func__, (method.__self__, *arguments)
     return method, arguments
+
+
+def attributes(governor: Any) -> dict[str, Any]:
+    """What an object remembers, for `explain`: truth values, whole numbers, texts, and lists and dictionaries of them."""
+    shown = _simple(_attributes(governor), LEVELS)
+    assert isinstance(shown, dict)
+    return shown
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    slots = (name for of_class in type(value).__mro__ for name in getattr(of_class, "__slots__", ()))
+    there = {name: getattr(value, name) for name in slots if hasattr(value, name)}
+    there |= getattr(value, "__dict__", {})
+    return {name: one for name, one in there.items() if not name.startswith("__")}
+
+
+def _simple(value: Any, levels: int) -> Any:
+    if isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        return f"{float(value):g}"
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if levels > 0 and isinstance(value, dict):
+        return {str(name): _simple(one, levels - 1) for name, one in itertools.islice(value.items(), ELEMENTS)}
+    if levels > 0 and isinstance(value, Iterable) and isinstance(value, Sized):
+        return [_simple(one, levels - 1) for one in itertools.islice(value, ELEMENTS)]
+    if levels > 0 and not callable(value) and _attributes(value):
+        return _simple(_attributes(value), levels - 1)
+    text = repr(value)
+    return text if len(text) <= CHARACTERS else f"{text[:CHARACTERS]}..."
 
 
 def sentence(error: BaseException) -> str:

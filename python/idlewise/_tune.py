@@ -5,14 +5,19 @@ from __future__ import annotations
 
 import html
 import math
+import os
 import re
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Union
 
+from . import _commands
 from ._call import Value
 from ._commands import corpus_run
+from ._recording import Recording
+from ._result import Error
 
 if TYPE_CHECKING:
     import optuna
@@ -27,8 +32,12 @@ MEASURES = {
 }
 """What can be an objective, or limited, and where a score has it. Less is better in all of them."""
 
+Trace = Union[str, "os.PathLike[str]", Recording]
+
 UNITS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 POINTS = ("too_deep", "too_shallow")
+# How a tape begins (docs/reference/tape-format.md).
+TAPE = b"IWTAPE"
 
 
 @dataclass(frozen=True)
@@ -208,8 +217,10 @@ class Tuning:
 def tune(
     governor: str,
     parameters: Mapping[str, Any],
-    corpus: Value = "corpus",
+    corpus: Value | None = None,
     *,
+    train: Iterable[Trace] | None = None,
+    validation: Iterable[Trace] | None = None,
     objectives: Sequence[str] = ("energy", "latency_mean"),
     constraints: Iterable[str] = (),
     trials: int = 100,
@@ -220,8 +231,11 @@ def tune(
     progress: Callable[[str, int, int], object] | bool | None = None,
     **selection: Any,
 ) -> Tuning:
-    """Searches `parameters` of `governor` for less of each of `objectives`, on the recordings of `corpus` for training.
+    """Searches `parameters` of `governor` for less of each of `objectives`, on the recordings for training.
 
+    corpus: the folder of a corpus, which says what each recording is for [default: corpus].
+    train, validation: recordings instead of a corpus: files, or what `read` gives where a trace lacks something. No machine
+        may be in both.
     parameters: by name: (low, high) or (low, high, step), whole numbers; a list of choices; or a distribution of Optuna's.
     objectives: of energy, latency_mean, latency_p99, too_deep, too_shallow, wakeups: mean changes from the baseline.
     constraints: such as "latency_p99 <= 100us" (in every recording) or "latency_mean <= +2%" (of the baseline's).
@@ -230,9 +244,82 @@ def tune(
     baseline: the governor that all are compared with [default: `governor` as it ships].
     selection: which recordings: `machine`, `workload`, `basis`, ... of `corpus_run`.
 
-    The corpus says which machines are for training and which for validation; what was found in training is then run on the
-    others, and only that says what it is worth. Raises ValueError for what cannot be searched.
+    Machines are for training or for validation; what was found in training is then run on the others, and only that says what
+    it is worth. Raises ValueError for what cannot be searched.
     """
+    if not isinstance(governor, str):
+        raise TypeError(
+            f"tune takes a governor by its name, and got {governor!r}; of a class in Python replay and corpus_run take an object for "
+            "each setting: governor=[Mine(3), Mine(5)]"
+        )
+    if corpus is not None and (train is not None or validation is not None):
+        raise ValueError("corpus and train, validation: give one of them")
+    if (train is None) != (validation is None):
+        raise ValueError("train and validation: give both; what is found is judged on machines that the search has not seen")
+    if train is not None and validation is not None:
+        with tempfile.TemporaryDirectory(prefix="idlewise-") as folder:
+            parts = {
+                "train": (_corpus_of(os.path.join(folder, "train"), "train", train), None),
+                "validation": (_corpus_of(os.path.join(folder, "validation"), "validation", validation), None),
+            }
+            return _tune(
+                governor, parameters, parts, objectives, constraints, trials, sampler, seed, batch, baseline, progress, selection
+            )
+    folder_of = "corpus" if corpus is None else corpus
+    parts_of: dict[str, tuple[Value, str | None]] = {split: (folder_of, split) for split in ("train", "validation")}
+    return _tune(
+        governor, parameters, parts_of, objectives, constraints, trials, sampler, seed, batch, baseline, progress, selection
+    )
+
+
+def _corpus_of(folder: str, split: str, recordings: Iterable[Trace]) -> str:
+    """A corpus of these recordings, each as a tape that knows its machine."""
+    os.mkdir(folder)
+    if isinstance(recordings, (str, os.PathLike, Recording)):
+        recordings = [recordings]
+    for number, given in enumerate(recordings):
+        recording = given if isinstance(given, Recording) else Recording(given, {})
+        stem = re.sub(r"[^A-Za-z0-9_.-]", "-", os.path.splitext(os.path.basename(recording.path))[0])
+        try:
+            with open(recording.path, "rb") as file:
+                is_tape = file.read(len(TAPE)) == TAPE
+            tape = recording if is_tape else recording.tape(os.path.join(folder, f"{number}-{stem}.tape"))
+            _commands.corpus_add(
+                tape.path,
+                to=folder,
+                id=f"{number}-{stem}",
+                workload="given",
+                basis="measured",
+                licence="LicenseRef-given",
+                origin="given",
+                command="given",
+                in_place=True,
+                charts=False,
+                progress=False,
+                **tape._options,
+            )
+        except (Error, OSError) as error:
+            raise ValueError(f"{split}: {error}") from error
+    if not os.listdir(folder):
+        raise ValueError(f"{split}: no recordings are given")
+    return folder
+
+
+def _tune(
+    governor: str,
+    parameters: Mapping[str, Any],
+    parts: Mapping[str, tuple[Value, str | None]],
+    objectives: Sequence[str],
+    constraints: Iterable[str],
+    trials: int,
+    sampler: str | optuna.samplers.BaseSampler,
+    seed: int,
+    batch: int,
+    baseline: str | None,
+    progress: Callable[[str, int, int], object] | bool | None,
+    selection: dict[str, Any],
+) -> Tuning:
+    """As `tune`; `parts` are the corpora of training and validation, with the part of each."""
     try:
         import optuna
     except ImportError as error:
@@ -242,7 +329,7 @@ def tune(
     if unknown or not objectives:
         raise ValueError(f"objectives {list(objectives)}: expected some of {', '.join(MEASURES)}")
     if "split" in selection:
-        raise ValueError("split: training and validation are chosen by the corpus")
+        raise ValueError("split: training and validation are chosen by the corpus, or given as train and validation")
     if trials < 1 or batch < 1:
         raise ValueError("trials and batch: expected at least 1")
     limits = tuple(Constraint.read(text) for text in constraints)
@@ -255,8 +342,9 @@ def tune(
 
     def run(split: str, governors: Sequence[str]) -> Part:
         names = [base, *(g for g in dict.fromkeys(governors) if g != base)]
+        folder, part = parts[split]
         result = corpus_run(
-            corpus, governor=names, baseline=base, split=split, charts=False, progress=False, **selection
+            folder, governor=names, baseline=base, split=part, charts=False, progress=False, **selection
         )
         return Part(result.data)
 
@@ -267,9 +355,12 @@ def tune(
     shared = part.machines & others.machines
     for name, one in (("training", part), ("validation", others)):
         if one.recordings < 2:
-            raise ValueError(f"{name}: the corpus has {one.recordings} recording for it; expected at least two")
+            raise ValueError(f"{name}: {one.recordings} recording is for it; expected at least two")
     if shared:
-        raise ValueError(f"{', '.join(sorted(shared))}: in training and in validation; a machine has one part")
+        raise ValueError(
+            f"{', '.join(sorted(shared))}: in training and in validation; a machine has one part, since recordings of one machine are "
+            "alike"
+        )
     while len(study.trials) < trials:
         asked = [study.ask(space) for _ in range(min(batch, trials - len(study.trials)))]
         names = [_spec(governor, trial.params) for trial in asked]

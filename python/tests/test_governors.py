@@ -209,9 +209,14 @@ class Mistakes(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "its `name` must be"):
                 idlewise.replay(TRACE, governor=deep)
 
-    def test_what_takes_no_governor_in_python_says_so(self) -> None:
-        with self.assertRaisesRegex(TypeError, "explain takes governors by their names only, and got <class"):
-            idlewise.explain(TRACE, governor=Lowest, decision=1)
+    def test_what_takes_no_governor_in_python_says_so_and_what_does(self) -> None:
+        takes = "check, compare, convert, corpus_run, counterexample, explain, fitness, replay, simulate$"
+        with self.assertRaisesRegex(TypeError, "review takes governors by their names only, and got <class.*" + takes):
+            idlewise.review("x.mbox", base="linux", recordings=TRACE, governor=Lowest)
+        with self.assertRaisesRegex(TypeError, "sweep takes governors by their names only.*" + takes):
+            idlewise.sweep(TRACE, governor=Lowest)
+        with self.assertRaisesRegex(TypeError, "tune takes a governor by its name, and got <class.*corpus_run take an object"):
+            idlewise.tune(Lowest, {"a": (1, 2)})  # type: ignore[arg-type]
         with self.assertRaisesRegex(idlewise.Error, "no governor `Lowest`"):
             idlewise.replay(TRACE, governor="Lowest")
         with self.assertRaises(TypeError):
@@ -246,6 +251,102 @@ class Mistakes(unittest.TestCase):
         self.assertEqual(child.returncode, -signal.SIGINT, said)
 
 
+class Remembers(idlewise.Governor):
+    """Has attributes of every kind."""
+
+    class Past:
+        def __init__(self) -> None:
+            self.count = 2
+
+    def __init__(self) -> None:
+        self.last_ns, self.mean, self.sure, self.kind = 0, 0.5, True, "shy"
+        self.recent_ns = [1 << 62] * 10
+        self.by_state = {0: 7}
+        self.past = self.Past()
+        self.huge = 1 << 200
+        self.select_later = self.select
+
+    def select(self, cpu: idlewise.Cpu, states: tuple[idlewise.State, ...], inputs: idlewise.Inputs) -> int:
+        return 0
+
+    def reflect(self, cpu: idlewise.Cpu, state: int) -> None:
+        self.last_ns = cpu.last_residency_ns
+
+
+class Elsewhere(unittest.TestCase):
+    """What else takes a class: each gives what it gives of the same in C."""
+
+    def test_a_decision_is_explained_with_the_attributes_of_its_object(self) -> None:
+        asked: dict[str, Any] = {"decision": 100, "others": [Lowest, "deepest", "oracle"], "platform": "pixel6"}
+        explained = idlewise.explain(TRACE, governor=Remembers, **asked)["explanation"]
+        [own] = explained["memory"]
+        found = {member["name"]: member["value"] for member in own["value"]["Struct"]}
+        self.assertEqual(own["name"], "self")
+        self.assertGreater(found.pop("last_ns")["Number"], 0)
+        self.assertEqual(found["mean"], {"Text": "0.5"})
+        self.assertEqual((found["sure"], found["kind"]), ({"Bool": True}, {"Text": "shy"}))
+        self.assertEqual(found["recent_ns"], {"Array": [{"Number": 1 << 62}] * 10})
+        self.assertEqual(found["by_state"], {"Struct": [{"name": "0", "value": {"Number": 7}}]})
+        self.assertEqual(found["past"], {"Struct": [{"name": "count", "value": {"Number": 2}}]})
+        self.assertEqual(found["huge"], {"Text": str(1 << 200)})
+        self.assertTrue(found["select_later"]["Text"].startswith("<bound method"), found)
+        lowest, deepest = ({**o, "governor": ""} for o in explained["others"][:2])
+        self.assertEqual(lowest, deepest)
+        text = idlewise.explain(TRACE, governor=Remembers, **asked).text
+        self.assertIn("its state before the decision: self", text)
+        self.assertRegex(text, r"recent_ns +\(10 times never\)")
+        differ = idlewise.explain(TRACE, why_differ=[Lowest, "shallow"], platform="pixel6")
+        self.assertEqual(differ["governors"], ["Lowest", "shallow"])
+
+    def test_a_corpus_runs_it(self) -> None:
+        names = [Lowest, "deepest", "menu"]
+        result = idlewise.corpus_run(ROOT / "corpus", governor=names, machine="juno", baseline="menu", charts=False)
+        self.assertGreater(len(result["recordings"]), 4)
+        for recording in result["recordings"]:
+            lowest, deepest, menu, _ = (r | {"governor": ""} for r in recording["results"])
+            self.assertEqual(json.dumps(lowest), json.dumps(deepest))
+            self.assertNotEqual(lowest["score"], menu["score"])
+        self.assertEqual([f["governor"] for f in result["foreign"]], ["Lowest"])
+
+    def test_counterexamples_are_found_against_names_classes_and_files_in_c(self) -> None:
+        few: dict[str, Any] = {"rounds": 40, "platform": "pixel6"}
+        self.assertTrue(idlewise.counterexample(Lowest, "menu", **few).same)
+        found = idlewise.counterexample("menu", Lowest, **few)
+        self.assertEqual((found["a"], found["b"]), ("menu", "Lowest"))
+        echo = str(ROOT / "docs/guide/example/echo.c")
+        against_c = idlewise.counterexample(Lowest, echo, **few)
+        against_name = idlewise.counterexample("deepest", echo, **few)
+        self.assertEqual(against_c["found"], against_name["found"])
+        self.assertLess(against_c["found"]["idle_periods"], 10)
+        # The same is never worse.
+        self.assertFalse(idlewise.counterexample(Lowest, "deepest", by="0.001%", **few).same)
+
+    def test_one_that_goes_wrong_is_named_there_too(self) -> None:
+        where = "`Answers` in select, CPU .*returned 99; expected the index of an idle state"
+        wrong = Answers(99, after=3)
+        with self.assertRaisesRegex(idlewise.Error, where):
+            idlewise.explain(TRACE, governor=wrong, decision=10)
+        with self.assertRaisesRegex(idlewise.Error, where):
+            idlewise.counterexample(wrong, "menu", rounds=10, platform="pixel6")
+        with self.assertRaisesRegex(idlewise.Error, where):
+            idlewise.corpus_run(ROOT / "corpus", governor=["menu", wrong], id="kvm-mixed", charts=False)
+        with self.assertRaisesRegex(idlewise.Error, where):
+            idlewise.fitness(wrong, corpus=ROOT / "corpus")
+
+    def test_tracks_of_its_choices_are_those_of_the_same_in_c(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            files = [pathlib.Path(folder, f"{n}.pftrace") for n in "ab"]
+            Lowest.name = "deepest-"
+            try:
+                idlewise.convert(TRACE, output=files[0], governor=[Lowest], platform="pixel6")
+            finally:
+                Lowest.name = None
+            idlewise.convert(TRACE, output=files[1], governor=["deepest"], platform="pixel6")
+            self.assertGreater(files[0].stat().st_size, 10_000)
+            sizes = [file.stat().st_size for file in files]
+            self.assertLess(abs(sizes[0] - sizes[1]), 5_000)
+
+
 class Simulations(unittest.TestCase):
     def test_they_run_it_as_the_same_in_c(self) -> None:
         options: dict[str, Any] = {"seconds": 0.5, "repeat": 3, "platform": "pixel6"}
@@ -268,6 +369,12 @@ class Simulations(unittest.TestCase):
 
 
 class Checks(unittest.TestCase):
+    def test_a_crash_is_a_finding_whatever_is_asked(self) -> None:
+        result = idlewise.testing.check(Answers("deep"), property="disabled")
+        self.assertFalse(result.same)
+        self.assertEqual([f["property"] for f in result["findings"]], ["crash"])
+        self.assertIn("returned 'deep'", result["findings"][0]["what"])
+
     def test_one_that_keeps_everything(self) -> None:
         self.assertTrue(idlewise.testing.check(Lowest, property=["crash", "index", "disabled", "latency", "polling"]).same)
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import array
 import contextlib
 import importlib.util
+import inspect
 import io
 import json
 import os
@@ -116,6 +117,8 @@ class Errors(unittest.TestCase):
     def test_values_that_are_none_are_refused(self) -> None:
         with self.assertRaisesRegex(ValueError, "--seconds: nan"):
             idlewise.simulate("timer", seconds=float("nan"))
+        with self.assertRaisesRegex(TypeError, "--seed: .* is no value; expected a text, a number or a path"):
+            idlewise.simulate("timer", seed=object())  # type: ignore[arg-type]
         with self.assertRaisesRegex(TypeError, "--governor: None"):
             idlewise.replay(TRACE, governor=[None])  # type: ignore[list-item]
 
@@ -251,6 +254,10 @@ class Python(unittest.TestCase):
         page = (ROOT / "python/README.md").read_text()
         shown = [name for name in idlewise.__all__ if name[0].islower()]
         self.assertEqual([name for name in shown if f"`{name}`" not in page], [])
+        # Every command that is a function is there.
+        commands = [name for name, one in vars(idlewise._commands).items() if inspect.isfunction(one) and one.__module__ == "idlewise._commands"]
+        self.assertGreater(len(commands), 20)
+        self.assertEqual([name for name in commands if name not in shown], [])
 
 
 class Guide(unittest.TestCase):
@@ -332,6 +339,15 @@ class Signals(unittest.TestCase):
         demand, busy = idlewise.walt([5 * MS], [40 * MS], [20 * MS, 40 * MS, 80 * MS])
         self.assertEqual((demand[0], busy.tolist()), (768, [768, 1024, 0]))
 
+    def test_numbers_of_numpy_are_numbers(self) -> None:
+        without("numpy")
+        import numpy
+
+        asked = {"seed": numpy.int64(3), "seconds": numpy.float32(0.5), "repeat": 1, "charts": False}
+        plain = {"seed": 3, "seconds": 0.5, "repeat": 1, "charts": False}
+        results = [idlewise.simulate("timer", governor="menu", **options) for options in (asked, plain)]  # type: ignore[arg-type]
+        self.assertEqual(results[0].json, results[1].json)
+
     def test_arrays_of_any_kind_are_taken(self) -> None:
         lists = idlewise.pelt([0, 10 * MS], [5 * MS, 20 * MS], [20 * MS])
         arrays = idlewise.pelt(*(array.array("q", a) for a in ([0, 10 * MS], [5 * MS, 20 * MS], [20 * MS])))
@@ -354,8 +370,14 @@ class Signals(unittest.TestCase):
             idlewise.pelt([0], [1], [2], half_life_ms=7)
         with self.assertRaisesRegex(ValueError, "kernel '6': expected MAJOR.MINOR"):
             idlewise.pelt([0], [1], [2], kernel="6")
-        with self.assertRaisesRegex(ValueError, "window of 10 ms to 1 s"):
-            idlewise.walt([0], [1], [2], window_ms=1)
+        for window_ms in (1, float("nan"), float("inf")):
+            with self.assertRaisesRegex(ValueError, "window_ms .*: expected a window of 10 ms to 1 s"):
+                idlewise.walt([0], [1], [2], window_ms=window_ms)
+        with self.assertRaisesRegex(ValueError, "half_life_ms nan: expected 8, 16 or 32"):
+            idlewise.pelt([0], [1], [2], half_life_ms=float("nan"))  # type: ignore[arg-type]
+        for wrong in ([float("nan")], array.array("d", [1.0]), ["1"], 7):
+            with self.assertRaisesRegex(TypeError, "expected times as whole numbers of ns, 0 or more, in a list or an array, not"):
+                idlewise.pelt(wrong, [1], [2])
 
 
 if __name__ == "__main__":

@@ -49,6 +49,37 @@ class Searches(unittest.TestCase):
             self.assertTrue(kept is not False or lost, str(found))
         self.assertIn("of one machine; nothing is known of others", str(found))
 
+    def test_recordings_are_taken_instead_of_a_corpus(self) -> None:
+        tapes = {split: [CORPUS / f"boot-{name}.tape" for name in names] for split, names in (
+            ("train", ("hikey960-timer", "rk3399-timer", "hikey960-fio")),
+            ("validation", ("juno-timer", "juno-fio")),
+        )}
+        asked = {"trials": 3, "seed": 1}
+        found = idlewise.tune("teo", {"decay_shift": (1, 6)}, **tapes, **asked)  # type: ignore[arg-type]
+        self.assertEqual((found.train, found.validation), ((3, ("hikey960", "rk3399")), (2, ("juno",))))
+        same = idlewise.tune("teo", {"decay_shift": (1, 6)}, CORPUS, **asked, basis="emulated", id=[  # type: ignore[arg-type]
+            tape.stem for split in tapes.values() for tape in split
+        ])
+        self.assertEqual(str(found), str(same))
+        # Traces, and what they lack.
+        data = ROOT / "tests/data"
+        traces = [data / "mixed.dat", idlewise.read(data / "sleeploop.dat", recorded_on="kvm-guest")]
+        found = idlewise.tune("teo", {"decay_shift": (1, 6)}, train=tapes["train"], validation=traces, trials=1)
+        self.assertEqual(found.validation, (2, ("kvm-guest",)))
+
+    def test_recordings_of_one_machine_are_not_for_both(self) -> None:
+        juno = [CORPUS / f"boot-juno-{load}.tape" for load in ("timer", "fio", "hackbench", "pingpong")]
+        for given, why in (
+            ({"train": juno[:2], "validation": juno[2:]}, "juno: in training and in validation; a machine has one part"),
+            ({"train": juno}, "give both; what is found is judged on machines that the search has not seen"),
+            ({"corpus": CORPUS, "train": juno, "validation": juno}, "corpus and train, validation: give one of them"),
+            ({"train": [], "validation": juno}, "train: no recordings are given"),
+            ({"train": juno, "validation": ["none.dat"]}, "validation: .*none.dat"),
+            ({"train": juno, "validation": [ROOT / "README.md"]}, "validation: .*README.md is not a trace"),
+        ):
+            with self.assertRaisesRegex(ValueError, why):
+                idlewise.tune("teo", {"decay_shift": (1, 6)}, **given)  # type: ignore[arg-type]
+
     def test_a_gain_that_the_validation_does_not_show_is_told(self) -> None:
         change = _tune.Change
         trained = {"energy": change(-5.0, -7.0, -3.0, "falls")}

@@ -10,8 +10,10 @@ project = "idlewise"
 copyright = "the authors of idlewise, GPL-2.0-only"
 release = version = os.environ["IDLEWISE_VERSION"]
 
-extensions = ["myst_parser"]
-source_suffix = {".md": "markdown"}
+extensions = ["myst_nb"]
+source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
+# Notebooks are shown as they are stored; tests run them.
+nb_execution_mode = "off"
 root_doc = "index"
 nitpicky = True
 # A page that no section of the index names is reached by its links.
@@ -41,7 +43,7 @@ def navigation(index):
     for section in re.split(r"^## ", index, flags=re.M)[1:]:
         title, body = section.split("\n", 1)
         pages = []
-        for link in re.findall(r"\]\(([^)#]+)\.md\)", body):
+        for link in re.findall(r"\]\(([^)#]+)\.(?:md|ipynb)\)", body):
             page = os.path.normpath(os.path.join("docs", link))
             if page not in pages and page != "docs/README":
                 pages.append(page)

@@ -217,10 +217,9 @@ impl<'r> Search<'r> {
                     // It would keep everybody waiting on the others, too.
                     self.left_out.extend(0..self.machines.len());
                 }
-                if !self.wanted(&[Property::Crash]).is_empty() {
-                    let found = crash::crash(governor, &self.machines[at], sequences, cpus, &e);
-                    self.found.push((at, found));
-                }
+                // Also where nobody asked: of a governor that does not return nothing else is known.
+                let found = crash::crash(governor, &self.machines[at], sequences, cpus, &e);
+                self.found.push((at, found));
             }
             Err(e) => return Err(e),
         }
@@ -328,7 +327,9 @@ impl<'r> Search<'r> {
     }
 
     fn report(mut self) -> CheckReport {
-        let wanted = self.wanted(&Property::ALL);
+        let crashed = self.found.iter().any(|(_, found)| found.property == Property::Crash);
+        let wanted = |p: &Property| self.request.properties.contains(p) || (crashed && *p == Property::Crash);
+        let wanted: Vec<Property> = Property::ALL.into_iter().filter(wanted).collect();
         if self.left_out.len() == self.machines.len() {
             let unknown = Property::ALL.into_iter().filter(|p| *p != Property::Crash);
             self.not_checked

@@ -3,7 +3,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use idlewise_collect::{AddRequest, Per, RunRequest, add, prove, run as run_corpus, scrub_to, verify};
+use idlewise_collect::{AddRequest, Per, Poor, RunRequest, add, prove, run as run_corpus, scrub_to, verify};
 use idlewise_corpus::{Basis, Corpus, CorpusError, Entry, FetchList, Fetched, Selection, Split, fetch};
 use idlewise_files::new_file::is_stdout;
 use idlewise_findings as view;
@@ -224,7 +224,7 @@ fn replayed(a: &CorpusRunArgs) -> Done {
         governors: listed_governors("--governor", &a.governor)?,
         baseline: a.baseline.clone(),
         setup: ReplaySetup { kernel_trees: a.kernels.trees.clone(), seed: a.seed, ..ReplaySetup::default() },
-        include_poor: a.include_poor,
+        poor: if a.include_poor { Poor::Use } else { Poor::LeaveOutWithout("--include-poor") },
         per: a.per,
     };
     let report = {

@@ -17,7 +17,7 @@ pub use error::CollectError;
 pub use named::{NamedRecordings, RecordingFile, listed, open_recording, recording_files};
 pub use prove::{Proof, prove};
 pub use run::{
-    CorpusRun, Machines, Part, Per, RUN_SCHEMA, RunRecording, RunRequest, RunResult, Skipped, run,
+    CorpusRun, Machines, Part, Per, Poor, RUN_SCHEMA, RunRecording, RunRequest, RunResult, Skipped, run,
 };
 pub use scrub::{Scrubbed, scrub, scrub_to};
 pub use verify::{VERIFY_SCHEMA, Verification, VerifiedRecording, verify};

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use clap::ValueEnum;
 use idlewise_answer::{Column, Contender, Group, Role, Spread, spreads};
 use idlewise_corpus::{Basis, Corpus, Entry, Presence, Split};
+use idlewise_governor::{offering, on_offer};
 use idlewise_recording::governors::{ForeignHead, baseline, candidates, foreign};
 use idlewise_recording::input_files::is_tape;
 use idlewise_recording::{CommandError, ReplaySetup};
@@ -33,6 +34,15 @@ pub enum Per {
     Recording,
 }
 
+/// What becomes of recordings that show too little to be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Poor {
+    Use,
+    LeaveOut,
+    /// They are left out unless this option is given.
+    LeaveOutWithout(&'static str),
+}
+
 /// Governors, and what to do with the recordings.
 #[derive(Clone, Debug)]
 pub struct RunRequest {
@@ -42,8 +52,8 @@ pub struct RunRequest {
     pub baseline: Option<String>,
     /// Kernel trees and the seed. Each recording runs on its own machine.
     pub setup: ReplaySetup,
-    /// Use also recordings that show too little to be trusted.
-    pub include_poor: bool,
+    /// Recordings that show too little to be trusted.
+    pub poor: Poor,
     pub per: Option<Per>,
 }
 
@@ -140,11 +150,12 @@ pub fn run(
     let names: Vec<String> = request.governors.iter().filter(|g| *g != ORACLE).cloned().collect();
     let asked = candidates(&names, &request.setup.kernel_trees)?;
     let base = baseline(request.baseline.as_deref(), &asked)?;
+    let own = on_offer();
     let done = AtomicUsize::new(0);
     let results: Vec<Result<RunRecording, Skipped>> = entries
         .par_iter()
         .map(|entry| {
-            let result = one(corpus, entry, &names, request);
+            let result = offering(&own, || one(corpus, entry, &names, request));
             progress(done.fetch_add(1, Ordering::Relaxed) + 1, entries.len());
             result
         })
@@ -205,8 +216,12 @@ fn one(
     request: &RunRequest,
 ) -> Result<Result<RunRecording, Skipped>, CollectError> {
     let skipped = |why: String| Ok(Err(Skipped { id: entry.id.clone(), why }));
-    if entry.trust == "poor" && !request.include_poor {
-        return skipped(format!("its grade is poor: {} (--include-poor)", entry.reasons.join("; ")));
+    if entry.trust == "poor" && request.poor != Poor::Use {
+        let option = match request.poor {
+            Poor::LeaveOutWithout(option) => format!(" ({option})"),
+            Poor::Use | Poor::LeaveOut => String::new(),
+        };
+        return skipped(format!("its grade is poor: {}{option}", entry.reasons.join("; ")));
     }
     let path = corpus.path(entry);
     match corpus.check(entry) {

@@ -6,7 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use idlewise_checkout::root;
-use idlewise_collect::{AddRequest, Added, CollectError, Per, RunRequest, add, prove, run, scrub_to, verify};
+use idlewise_collect::{
+    AddRequest, Added, CollectError, Per, Poor, RunRequest, add, prove, run, scrub_to, verify,
+};
 use idlewise_corpus::{Basis, Corpus, Selection, Split};
 use idlewise_model::Tape;
 use idlewise_recording::{Recording, RecordingOptions, ReplaySetup};
@@ -194,7 +196,7 @@ fn a_run_is_the_same_for_any_number_of_threads_and_machines_are_resampled() {
         governors: vec!["menu".to_owned(), "teo".to_owned()],
         baseline: None,
         setup: ReplaySetup::default(),
-        include_poor: false,
+        poor: Poor::LeaveOutWithout("--include-poor"),
         per: Some(Per::Workload),
     };
     let with = |threads: usize| {
@@ -222,7 +224,7 @@ fn a_changed_recording_ends_a_run_and_poor_ones_are_left_out() {
         governors: vec!["menu".to_owned()],
         baseline: None,
         setup: ReplaySetup::default(),
-        include_poor: false,
+        poor: Poor::LeaveOutWithout("--include-poor"),
         per: None,
     };
     let ran = |corpus: &Corpus| {

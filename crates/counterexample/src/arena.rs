@@ -8,6 +8,8 @@ use idlewise_platform::Cluster;
 use idlewise_recording::candidate::Candidate;
 use idlewise_replay::{Setting, Workload, run};
 use idlewise_score::{Better, Measure, Score, Tally, Unit};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::period::Period;
 
@@ -86,9 +88,38 @@ impl Bar {
     }
 }
 
-enum Side {
-    Hosted { instance: Box<Instance>, slot: Slot, limits: Limits },
+enum Side<'p> {
+    Hosted {
+        instance: Box<Instance>,
+        slot: Slot,
+        limits: Limits,
+    },
+    /// Each job with it runs where this governor may run.
+    Apart(&'p Governor, Limits),
     Oracle,
+}
+
+impl<'p> Side<'p> {
+    fn apart(candidate: &'p Candidate) -> Self {
+        match candidate {
+            Candidate::Oracle => Self::Oracle,
+            Candidate::Hosted { governor, limits, .. } => Self::Apart(governor, *limits),
+        }
+    }
+
+    /// A fresh copy.
+    fn loaded(loader: &Loader<'_>, limits: Limits, place: Place<'_>) -> Result<Self, GovernorError> {
+        let mut instance = loader.load(TickGrid::period_of(place.hz))?;
+        let slot = instance.add_cpu(place.cpu, &place.cluster.table, place.cluster.capacity)?;
+        Ok(Self::Hosted { instance: Box::new(instance), slot, limits })
+    }
+}
+
+/// One of the two, at its place.
+pub(crate) struct Player<'a, 'p> {
+    side: &'a mut Side<'p>,
+    place: Place<'p>,
+    times: usize,
 }
 
 /// Both governors on one place.
@@ -96,7 +127,7 @@ pub(crate) struct Arena<'p> {
     place: Place<'p>,
     /// Idle periods are played so many times over.
     times: usize,
-    sides: [Side; 2],
+    sides: [Side<'p>; 2],
 }
 
 impl<'p> Arena<'p> {
@@ -107,30 +138,70 @@ impl<'p> Arena<'p> {
         place: Place<'p>,
         times: usize,
     ) -> Result<Self, GovernorError> {
-        let side = |candidate: &Candidate| -> Result<Side, GovernorError> {
-            match candidate {
-                Candidate::Oracle => Ok(Side::Oracle),
-                Candidate::Hosted { governor, limits, .. } => {
-                    let mut instance = loader.of(governor).load(TickGrid::period_of(place.hz))?;
-                    let slot = instance.add_cpu(place.cpu, &place.cluster.table, place.cluster.capacity)?;
-                    Ok(Side::Hosted { instance: Box::new(instance), slot, limits: *limits })
-                }
-            }
+        let side = |candidate: &Candidate| match candidate {
+            Candidate::Oracle => Ok(Side::Oracle),
+            Candidate::Hosted { governor, limits, .. } => Side::loaded(&loader.of(governor), *limits, place),
         };
         Ok(Self { place, times, sides: [side(candidates[0])?, side(candidates[1])?] })
     }
 
-    /// Plays all rounds of `periods` from a fresh start under the governor number `side`; every entry goes to `ledger`.
-    pub(crate) fn play<L: Ledger>(
+    /// `candidates` that cannot be in one process.
+    pub(crate) fn apart(candidates: [&'p Candidate; 2], place: Place<'p>, times: usize) -> Self {
+        Self { place, times, sides: candidates.map(Side::apart) }
+    }
+
+    /// Does `job` with the governor number `side`.
+    pub(crate) fn with<T: Serialize + DeserializeOwned>(
         &mut self,
         side: usize,
+        job: impl FnOnce(&mut Player<'_, '_>) -> Result<T, GovernorError>,
+    ) -> Result<T, GovernorError> {
+        let (place, times) = (self.place, self.times);
+        match &mut self.sides[side] {
+            Side::Apart(governor, limits) => governor.run(|loader| {
+                let mut side = Side::loaded(loader, *limits, place)?;
+                job(&mut Player { side: &mut side, place, times })
+            }),
+            side => job(&mut Player { side, place, times }),
+        }
+    }
+
+    /// What both come to in `measure`, on each of `sequences`.
+    pub(crate) fn values(
+        &mut self,
+        measure: &Measure,
+        sequences: &[Vec<Period>],
+    ) -> Result<Vec<Rounds>, GovernorError> {
+        let mut of = |side| {
+            self.with(side, |player| {
+                sequences.iter().map(|periods| player.values(measure, periods)).collect::<Result<Vec<_>, _>>()
+            })
+        };
+        let (a, b) = (of(0)?, of(1)?);
+        let rounds = |(a, b): (&[f64; 2], &[f64; 2])| {
+            let values = |n: usize| Values { a: a[n], b: b[n] };
+            Rounds { all: values(0), last: values(1) }
+        };
+        Ok(a.iter().zip(&b).map(rounds).collect())
+    }
+
+    /// The same, on one sequence.
+    pub(crate) fn value(&mut self, measure: &Measure, periods: &[Period]) -> Result<Rounds, GovernorError> {
+        Ok(self.values(measure, &[periods.to_vec()])?[0])
+    }
+}
+
+impl Player<'_, '_> {
+    /// Plays all rounds of `periods` from a fresh start; every entry goes to `ledger`.
+    pub(crate) fn play<L: Ledger>(
+        &mut self,
         periods: &[Period],
         ledger: &mut L,
     ) -> Result<(), GovernorError> {
         let workload = self.place.workload(&periods.repeat(self.times));
         let Cluster { table, capacity, .. } = self.place.cluster;
         let setting = Setting::new(true, 0);
-        match &mut self.sides[side] {
+        match self.side {
             Side::Oracle => {
                 run(&workload, table, *capacity, setting, &mut Oracle::new(table), ledger)?;
             }
@@ -140,27 +211,23 @@ impl<'p> Arena<'p> {
                 let mut hosted = Hosted::new(instance, *slot);
                 run(&workload, table, *capacity, setting, &mut hosted, ledger)?;
             }
+            Side::Apart(..) => unreachable!("it is loaded before it plays"),
         }
         Ok(())
     }
 
-    /// What both come to in `measure`.
-    pub(crate) fn values(&mut self, measure: &Measure, periods: &[Period]) -> Result<Rounds, GovernorError> {
-        let mut value = |side| {
-            let cluster = self.place.cluster;
-            let tally = || Tally::new(&cluster.table, &cluster.energy);
-            let since = Since { from: periods.len() * (self.times - 1), counts: false, tally: tally() };
-            let mut ledgers = (tally(), since);
-            self.play(side, periods, &mut ledgers)?;
-            let of = |mut tally: Tally<'_>| {
-                tally.counts.latencies_ns.settle();
-                measure.value(&Score::of(&[&tally]))
-            };
-            Ok::<[f64; 2], GovernorError>([of(ledgers.0), of(ledgers.1.tally)])
+    /// Its values in `measure`, of all rounds and of the last.
+    fn values(&mut self, measure: &Measure, periods: &[Period]) -> Result<[f64; 2], GovernorError> {
+        let cluster = self.place.cluster;
+        let tally = || Tally::new(&cluster.table, &cluster.energy);
+        let since = Since { from: periods.len() * (self.times - 1), counts: false, tally: tally() };
+        let mut ledgers = (tally(), since);
+        self.play(periods, &mut ledgers)?;
+        let of = |mut tally: Tally<'_>| {
+            tally.counts.latencies_ns.settle();
+            measure.value(&Score::of(&[&tally]))
         };
-        let (a, b) = (value(0)?, value(1)?);
-        let values = |n: usize| Values { a: a[n], b: b[n] };
-        Ok(Rounds { all: values(0), last: values(1) })
+        Ok([of(ledgers.0), of(ledgers.1.tally)])
     }
 }
 
@@ -179,12 +246,19 @@ impl Place<'_> {
     }
 }
 
-/// The governor in whose process a job runs: one that is foreign, if any is.
+/// The governor in whose process a job with both runs: one that is foreign, if any is. Nothing where there is none: one is the
+/// calling program's, the other has a process of its own.
 pub(crate) fn host(candidates: [&Candidate; 2]) -> Option<&Governor> {
     let hosted = candidates.into_iter().filter_map(|c| match c {
         Candidate::Hosted { governor, .. } => Some(governor),
         Candidate::Oracle => None,
     });
     let all: Vec<&Governor> = hosted.collect();
-    all.iter().find(|g| g.is_foreign()).or(all.first()).copied()
+    let foreign: Vec<&Governor> = all.iter().filter(|g| g.is_foreign()).copied().collect();
+    if let [a, b] = foreign.as_slice()
+        && a.is_of_caller() != b.is_of_caller()
+    {
+        return None;
+    }
+    foreign.first().or(all.first()).copied()
 }

@@ -177,7 +177,7 @@ fn search(
         .map(|(at, hit)| {
             let number = hit.number;
             let left = request.on(&grounds[at], |arena| {
-                let mut values = |periods: &[Period]| arena.values(bar.measure, periods);
+                let mut values = |periods: &[Period]| arena.value(bar.measure, periods);
                 let periods =
                     shrink(hit.periods.clone(), &mut |p| Ok::<bool, GovernorError>(bar.is_met(&values(p)?)))?;
                 let worse = bar.worse(values(&periods)?.all);
@@ -197,7 +197,7 @@ fn search(
         Some((at, hit)) => {
             let ground = &grounds[at];
             let values = request.on(ground, |arena| {
-                let v = arena.values(bar.measure, &hit.periods)?.all;
+                let v = arena.value(bar.measure, &hit.periods)?.all;
                 Ok((v.a, v.b, story(arena, ground.place, &hit.periods, request.times)?))
             })?;
             let source = format!("{} {}", ground.named, hit.number);
@@ -209,14 +209,16 @@ fn search(
 
 impl CounterexampleRequest {
     /// Does `job` with both governors on a ground, where a foreign one may crash.
-    fn on<T: Serialize + serde::de::DeserializeOwned>(
-        &self,
-        ground: &Ground<'_>,
-        job: impl FnOnce(&mut Arena<'_>) -> Result<T, GovernorError>,
+    fn on<'p, T: Serialize + serde::de::DeserializeOwned>(
+        &'p self,
+        ground: &Ground<'p>,
+        job: impl FnOnce(&mut Arena<'p>) -> Result<T, GovernorError>,
     ) -> Result<T, GovernorError> {
         let both = [&self.a, &self.b];
-        let Some(host) = host(both) else { unreachable!("one of two is a governor") };
-        host.run(|loader| job(&mut Arena::new(loader, both, ground.place, self.times)?))
+        match host(both) {
+            Some(host) => host.run(|loader| job(&mut Arena::new(loader, both, ground.place, self.times)?)),
+            None => job(&mut Arena::apart(both, ground.place, self.times)),
+        }
     }
 }
 
@@ -259,9 +261,10 @@ impl Ground<'_> {
         (from, to): (u64, u64),
     ) -> Result<Vec<Hit>, GovernorError> {
         let mut hits = Vec::new();
-        for n in from..to {
-            let (number, periods) = self.trial(n, longest);
-            let rounds = arena.values(bar.measure, &periods)?;
+        let (numbers, sequences): (Vec<u64>, Vec<Vec<Period>>) =
+            (from..to).map(|n| self.trial(n, longest)).unzip();
+        let all = arena.values(bar.measure, &sequences)?;
+        for ((number, periods), rounds) in numbers.into_iter().zip(sequences).zip(all) {
             if bar.is_met(&rounds) {
                 hits.push(Hit { number, worse: bar.worse(rounds.all), periods });
             }

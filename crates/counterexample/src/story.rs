@@ -33,15 +33,19 @@ pub(crate) fn story(
     periods: &[Period],
     times: usize,
 ) -> Result<Vec<StoryRow>, GovernorError> {
-    let mut told = [Told::default(), Told::default()];
-    for (side, told) in told.iter_mut().enumerate() {
-        arena.play(side, periods, told)?;
-    }
+    let mut entries = |side| {
+        arena.with(side, |player| {
+            let mut told = Told::default();
+            player.play(periods, &mut told)?;
+            Ok(told.entries)
+        })
+    };
+    let entries = [entries(0)?, entries(1)?];
     let mut rows: Vec<StoryRow> = Vec::new();
     let before = periods.len() * (times - 1);
     for (n, period) in (before..).zip(periods) {
-        let choice = |told: &Told| {
-            let own = told.entries.iter().filter(|(event, _)| *event == n).map(|(_, e)| *e);
+        let choice = |entries: &[(usize, Entry)]| {
+            let own = entries.iter().filter(|(event, _)| *event == n).map(|(_, e)| *e);
             choice(place, &own.collect::<Vec<_>>())
         };
         let row = StoryRow {
@@ -52,8 +56,8 @@ pub(crate) fn story(
             by_timer: period.is_timer(),
             util: period.util,
             iowait: period.iowait,
-            a: choice(&told[0]),
-            b: choice(&told[1]),
+            a: choice(&entries[0]),
+            b: choice(&entries[1]),
         };
         match rows.last_mut() {
             Some(last) if StoryRow { times: 1, ..last.clone() } == row => last.times += 1,

@@ -92,6 +92,7 @@ fn flatten(path: &str, value: &Variable, row: &mut dyn FnMut(&str, String)) {
         Variable::Array(elements) => {
             elements.iter().enumerate().for_each(|(i, e)| flatten(&format!("{path}[{i}]"), e, row));
         }
+        Variable::Text(text) => row(path, text.clone()),
         Variable::Other => {}
     }
 }

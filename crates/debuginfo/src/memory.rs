@@ -38,6 +38,8 @@ pub enum Value {
     Struct(Vec<Variable>),
     /// The elements of an array.
     Array(Vec<Value>),
+    /// A value of a governor that is not in C, as its language writes it.
+    Text(String),
     /// A pointer, a union, a floating-point number: what it holds is not shown.
     Other,
 }

@@ -10,7 +10,7 @@ pub use args::FitnessArgs;
 use std::path::PathBuf;
 
 use idlewise_check::{CheckRequest, Property, SEQUENCES, Violation, check};
-use idlewise_collect::{CollectError, CorpusRun, RunRequest, run};
+use idlewise_collect::{CollectError, CorpusRun, Poor, RunRequest, run};
 use idlewise_corpus::{Corpus, Entry, Split};
 use idlewise_recording::governors::find_one;
 use idlewise_recording::{CommandError, ReplaySetup};
@@ -106,7 +106,7 @@ pub fn fitness(
             seed: request.seed,
             ..ReplaySetup::default()
         },
-        include_poor: false,
+        poor: Poor::LeaveOut,
         per: None,
     };
     let run = run(&corpus, &entries, &runs, &|done, of| progress("replaying", done, of))?;

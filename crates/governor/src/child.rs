@@ -13,6 +13,8 @@ use crate::position::Position;
 
 /// How often the parent looks after a child that it waits for, ms.
 const LOOK_MS: i32 = 100;
+/// Looks at a child that has answered until it is ended.
+const PATIENT_LOOKS: u32 = 300;
 /// Looks without any CPU time used and without progress after which a child is given up.
 const STILL_LOOKS: u32 = 600;
 
@@ -78,15 +80,18 @@ impl Child {
     }
 
     /// How it ended; nothing if it did not end by itself. The pipe is closed, so it is about to, or it closed the pipe itself and is
-    /// beyond help. Unless it is `alone`, what it started is ended too.
-    pub(crate) fn wait(&mut self, alone: bool) -> Option<i32> {
+    /// beyond help. Unless it is `alone`, what it started is ended too. One that has `answered` is given more time: on a busy machine a
+    /// large process takes long to end.
+    pub(crate) fn wait(&mut self, alone: bool, answered: bool) -> Option<i32> {
         self.alone = alone;
         // A pipe is closed a few microseconds before its process can be waited for.
-        for doubled in 0..16 {
+        let waits = (0..16).map(|doubled| Duration::from_micros(20 << doubled));
+        let more = if answered { PATIENT_LOOKS } else { 0 };
+        for wait in waits.chain((0..more).map(|_| Duration::from_millis(LOOK_MS.unsigned_abs().into()))) {
             if let Some(status) = self.reap(libc::WNOHANG) {
                 return Some(status);
             }
-            std::thread::sleep(Duration::from_micros(20 << doubled));
+            std::thread::sleep(wait);
         }
         self.end();
         None

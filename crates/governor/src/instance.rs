@@ -274,7 +274,7 @@ impl Instance {
     /// What the governor remembers about a CPU at this moment, by the names of its source: per-CPU variables, then
     /// what all CPUs share. Parameters are not among it.
     ///
-    /// Empty for a plain copy: only [`Instance::load_explaining`] knows the names.
+    /// Empty for a plain copy of a governor in C: only [`Instance::load_explaining`] knows the names.
     #[must_use]
     pub fn memory(&self, slot: Slot) -> Vec<Variable> {
         self.object.memory(slot.index(), &self.layout)

@@ -171,7 +171,8 @@ where
             }
         }
     }
-    let Some(status) = child.wait(page.position().is_alone()) else {
+    let answered = matches!(answer.body(), Ok(Some(_)));
+    let Some(status) = child.wait(page.position().is_alone(), answered) else {
         return Err(lost(format!("its process closed the way back of its answer {}", at())));
     };
     if libc::WIFSIGNALED(status) {

@@ -74,7 +74,7 @@ pub use instance::{Instance, MAX_CPUS, Slot};
 pub use isolate::Loader;
 pub use kernel_tree::{expand, files_in_folder};
 pub use object::Seat;
-pub use of_caller::{CallerCpu, CallerGovernor, CpuToEnable, offer};
+pub use of_caller::{CallerCpu, CallerGovernor, CpuToEnable, OF_AN_OBJECT, offer, offering, on_offer};
 pub use param::Param;
 pub use recorded::{Offered, RecordedName};
 pub use source::{GovernorSource, SourceFile};

@@ -298,6 +298,9 @@ impl Object {
 
     /// The variables in `layout` as they are now: those of a CPU, then those that all share, parameters left out.
     pub(crate) fn memory(&self, index: usize, layout: &Layout) -> Vec<Variable> {
+        if let Code::Caller(object) = &self.code {
+            return object.memory(index);
+        }
         let Some(block) = self.blocks.get(index) else { return Vec::new() };
         // SAFETY: a line is plain bytes, and no C code runs meanwhile.
         let bytes = unsafe { std::slice::from_raw_parts(block.as_ptr().cast::<u8>(), block.len() * LINE) };

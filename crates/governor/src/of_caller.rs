@@ -10,12 +10,16 @@ use std::path::Path;
 use std::ptr;
 use std::sync::Arc;
 
+use idlewise_debuginfo::Variable;
 use idlewise_model::IdleTable;
 
 use crate::abi::{ABI_VERSION, Abi, CpuDevice, Device, Driver, Env, Governor, Inputs, LAYOUT, Log};
 use crate::choice::Choice;
 use crate::error::GovernorError;
 use crate::position::{FirstFailure, Stage};
+
+/// The variable of [`CallerCpu::memory`] that has all attributes of an object.
+pub const OF_AN_OBJECT: &str = "self";
 
 /// A governor that the calling program has. Where it goes wrong, the reason is a sentence about it without a subject, such as
 /// `returned 7; expected 0 to 3`.
@@ -60,6 +64,9 @@ pub trait CallerCpu: Send {
     /// # Errors
     /// What it did instead.
     fn reflect(&mut self, device: &mut Device, entered: usize, now_ns: u64) -> Result<(), String>;
+
+    /// What it remembers at this moment, as [`crate::Instance::memory`].
+    fn memory(&self) -> Vec<Variable>;
 }
 
 thread_local! {
@@ -70,6 +77,26 @@ thread_local! {
 /// From now on, options of commands on this thread may name `governors`, and no others that a program has.
 pub fn offer(governors: Vec<Arc<dyn CallerGovernor>>) {
     OFFERED.set(governors);
+}
+
+/// Does `job`, in which options may name `governors` and no others that a program has: what [`on_offer`] gave on the thread that a
+/// command was called on, for another thread that works for it.
+pub fn offering<T>(governors: &[Arc<dyn CallerGovernor>], job: impl FnOnce() -> T) -> T {
+    struct Before(Vec<Arc<dyn CallerGovernor>>);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            OFFERED.set(std::mem::take(&mut self.0));
+        }
+    }
+    // A job of another call may have been begun on this thread, and waits.
+    let _before = Before(OFFERED.replace(governors.to_vec()));
+    job()
+}
+
+/// The governors that options of commands on this thread may name.
+#[must_use]
+pub fn on_offer() -> Vec<Arc<dyn CallerGovernor>> {
+    OFFERED.with_borrow(Clone::clone)
 }
 
 /// The governor on offer that has this name.
@@ -183,6 +210,13 @@ impl CallerObject {
         let cpu = EnabledCpu { number, table: table.clone(), decisions: 0, copy: None };
         // SAFETY: the image lives, and none of its functions runs.
         unsafe { (*self.0).cpus.push(cpu) };
+    }
+
+    /// What the copy of the CPU that was added as number `index` remembers.
+    pub(crate) fn memory(&self, index: usize) -> Vec<Variable> {
+        // SAFETY: the image lives, and none of its functions runs.
+        let cpus = unsafe { &(*self.0).cpus };
+        cpus.get(index).and_then(|cpu| cpu.copy.as_ref()).map_or_else(Vec::new, |copy| copy.memory())
     }
 
     /// The CPU that was added last is taken away again.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use common::{Bench, Parts, TICK_NS, inputs, refused, run, table};
 use idlewise_governor::{
     Build, CallerCpu, CallerGovernor, Choice, CpuToEnable, Device, Governor, GovernorError, Inputs, Spec,
-    offer,
+    Value, Variable, offer, offering, on_offer,
 };
 
 /// The state that the last residency suggests; it goes wrong where and when `breaks` says.
@@ -71,6 +71,10 @@ impl CallerCpu for RecentCpu {
         self.last_ns = device.last_residency_ns;
         self.breaks("reflect")
     }
+
+    fn memory(&self) -> Vec<Variable> {
+        vec![Variable { name: "last_ns".to_owned(), value: Value::Number(self.last_ns.into()) }]
+    }
 }
 
 /// The governor that the thread's commands would find by its name.
@@ -122,6 +126,35 @@ fn a_copy_that_was_reset_knows_nothing_of_before() {
         Ok((asked(3), asked(2), instance.registered().0, instance.take_messages().len()))
     });
     assert_eq!(answer.unwrap(), (vec![0, 1, 1], vec![0, 1], "Recent".to_owned(), 0));
+}
+
+#[test]
+fn what_a_copy_remembers_is_shown_for_each_cpu() {
+    let remembered = recent(("", 0)).run(|loader| {
+        let mut instance = loader.load_explaining(TICK_NS)?;
+        let slots = [instance.add_cpu(5, &table(), 1024)?, instance.add_cpu(6, &table(), 512)?];
+        instance.device(slots[0]).last_residency_ns = 70_000;
+        instance.reflect(slots[0], 0, 2000);
+        Ok(slots.map(|slot| instance.memory(slot)).to_vec())
+    });
+    let last = |ns| vec![Variable { name: "last_ns".to_owned(), value: Value::Number(ns) }];
+    assert_eq!(remembered.unwrap(), [last(70_000), last(0)]);
+}
+
+#[test]
+fn another_thread_may_name_what_is_on_offer_while_it_works() {
+    let of = |name| -> Arc<dyn CallerGovernor> { Arc::new(Recent { name, breaks: ("", 0) }) };
+    offer(vec![of("Recent")]);
+    let own = on_offer();
+    offer(Vec::new());
+    let there = |name| Governor::of_caller(&Spec::new(name)).unwrap().is_some();
+    let seen = std::thread::spawn(move || {
+        let inner = || (there("Recent"), there("Other"));
+        let both = offering(&own, || (inner(), offering(&[of("Other")], inner), inner()));
+        (both, inner())
+    });
+    let ((outer, nested, again), after) = seen.join().unwrap();
+    assert_eq!([outer, nested, again, after], [(true, false), (false, true), (true, false), (false, false)]);
 }
 
 #[test]

@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use idlewise_governor::{CallerCpu, CallerGovernor, Choice, CpuToEnable, Device, Inputs};
+use idlewise_governor::{
+    CallerCpu, CallerGovernor, Choice, CpuToEnable, Device, Inputs, OF_AN_OBJECT, Value, Variable,
+};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyInt, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyTuple};
 
 use crate::view::{CpuView, InputsView, StateView};
 
@@ -106,6 +108,8 @@ type Called = (Py<PyAny>, Py<PyTuple>);
 
 /// A copy for one CPU, and what it is given: objects that are made once, and hold other values at each decision.
 struct PythonCpu {
+    /// The object.
+    copy: Py<PyAny>,
     select: Called,
     /// After each state; nothing where the class has no reflect of its own.
     reflect: Vec<Called>,
@@ -125,10 +129,10 @@ impl PythonCpu {
         let all = PyTuple::new(py, &states)?;
         let cpu = Py::new(py, CpuView::new(on, all.clone().unbind()))?;
         let inputs = Py::new(py, InputsView::new(on.tick_period_ns))?;
-        let methods = py.import(HELPERS)?.call_method1("methods", (copy, &cpu, all, &inputs))?;
+        let methods = py.import(HELPERS)?.call_method1("methods", (&copy, &cpu, all, &inputs))?;
         let (select, reflect) = methods.extract()?;
         let shared = Arc::clone(&governor.shared);
-        Ok(Self { select, reflect, cpu, inputs, states, disabled: 0, shared })
+        Ok(Self { copy: copy.unbind(), select, reflect, cpu, inputs, states, disabled: 0, shared })
     }
 
     /// What `answer` means.
@@ -213,4 +217,31 @@ impl CallerCpu for PythonCpu {
         let Some(reflect) = self.reflect.get(entered) else { return Ok(()) };
         self.call(reflect, device, now_ns, |_| Ok(()))
     }
+
+    /// The attributes of the object, as one variable.
+    fn memory(&self) -> Vec<Variable> {
+        Python::attach(|py| {
+            let attributes = py.import(HELPERS).and_then(|m| m.call_method1("attributes", (&self.copy,)));
+            let value = attributes.map_or(Value::Other, |all| shown(&all));
+            vec![Variable { name: OF_AN_OBJECT.to_owned(), value }]
+        })
+    }
+}
+
+/// A value that `attributes` has made simple.
+fn shown(value: &Bound<'_, PyAny>) -> Value {
+    if let Ok(flag) = value.cast::<PyBool>() {
+        return Value::Bool(flag.is_true());
+    }
+    if let Ok(members) = value.cast::<PyDict>() {
+        let member = |(name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| Variable {
+            name: name.to_string(),
+            value: shown(&value),
+        };
+        return Value::Struct(members.iter().map(member).collect());
+    }
+    if let Ok(elements) = value.cast::<PyList>() {
+        return Value::Array(elements.iter().map(|element| shown(&element)).collect());
+    }
+    value.extract::<i128>().map_or_else(|_| Value::Text(value.to_string()), Value::Number)
 }

@@ -4,7 +4,7 @@
 use idlewise_signal::pelt::{Avg, Config as PeltConfig, HalfLife, Pelt, PeltError, Speed};
 use idlewise_signal::walt::{Config as WaltConfig, CpuSpec, Walt, WaltError};
 use pyo3::buffer::PyBuffer;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -28,7 +28,13 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Times {
             let all: Option<Vec<u64>> = all.into_iter().map(|t| u64::try_from(t).ok()).collect();
             return all.map(Self).ok_or_else(negative);
         }
-        Ok(Self(object.extract()?))
+        object.extract().map(Self).map_err(|_| {
+            let what =
+                object.get_type().name().map_or_else(|_| String::new(), |name| format!(", not {name}"));
+            PyTypeError::new_err(format!(
+                "expected times as whole numbers of ns, 0 or more, in a list or an array{what}"
+            ))
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
 use idlewise_data as data;
-use idlewise_governor::{Value, Variable};
+use idlewise_governor::{OF_AN_OBJECT, Value, Variable};
 use idlewise_model::MAX_STATES;
 use idlewise_report::{Line, Report, Table, duration, percent};
 
@@ -144,6 +144,8 @@ fn states_table(e: &Explanation) -> Table {
 
 /// A variable as tables: plain members first, then a table for each array of structures.
 fn memory_tables(variable: &Variable, states: usize) -> Vec<Table> {
+    // Only C has room for more states than there are.
+    let states = if variable.name == OF_AN_OBJECT { MAX_STATES } else { states };
     let mut plain =
         table(&format!("its state before the decision: {}", variable.name), &["name", "value"], 2);
     let mut arrays = Vec::new();
@@ -242,6 +244,7 @@ fn scalar(name: &str, value: &Value) -> String {
         Value::Bool(b) => if *b { "yes" } else { "no" }.to_owned(),
         Value::Number(n) if name.ends_with("_ns") => time(*n),
         Value::Number(n) => n.to_string(),
+        Value::Text(text) => text.clone(),
         Value::Struct(_) | Value::Array(_) | Value::Other => "...".to_owned(),
     }
 }

@@ -19,13 +19,14 @@ pub(crate) fn breach_lines(who: &str, s: &Score, decisions: u64) -> Vec<Line> {
 
 /// Where a governor came from that is none of ours.
 pub(crate) fn foreign_line(f: &ForeignHead) -> Line {
-    let kernel = f.kernel.as_ref().map_or_else(String::new, |k| format!(" of Linux {k}"));
+    let of_caller = f.kernel.is_none() && !f.file.ends_with(".c");
+    let how = match &f.kernel {
+        _ if of_caller => "run by the program that called".to_owned(),
+        Some(kernel) => format!("compiled as a file of Linux {kernel}"),
+        None => "compiled as a file".to_owned(),
+    };
     let what = if f.governor == f.file { String::new() } else { format!(" is {}", f.file) };
-    let words = format!(
-        "{}{what}: a governor from outside idlewise, compiled as a file{kernel}, source \
-            {}",
-        f.governor, f.hash
-    );
+    let words = format!("{}{what}: a governor from outside idlewise, {how}, source {}", f.governor, f.hash);
     Line::new("foreign", words)
 }
 
