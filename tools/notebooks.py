@@ -85,8 +85,8 @@ def _joined(outputs: list[Any]) -> list[Any]:
 def _plain_output(output: Any) -> Any:
     if output.output_type == "stream":
         # A warning without the name of the cell's temporary file; a bar of progress is written over itself.
+        output.text = re.sub(r"[^\n]*\r", "", output.text)
         output.text = re.sub(r"\S*/ipykernel_\d+/\d+\.py:\d+: ", "", output.text)
-        output.text = re.sub(r"[^\n]*\r[^\n]*\n?", "", output.text)
         return output if output.text.strip() else None
     if output.output_type in ("display_data", "execute_result"):
         output.metadata = {}
