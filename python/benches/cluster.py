@@ -15,6 +15,7 @@ import pathlib
 import sys
 import tempfile
 import time
+import warnings
 from typing import Any
 from unittest import mock
 
@@ -48,9 +49,11 @@ def swept(cluster: Cluster, recordings: list[str], most: int, **asked: Any) -> t
         tempfile.TemporaryDirectory() as to,
         mock.patch("idlewise.dask.MOST_SETTINGS", most),
         mock.patch("idlewise.dask.LEAST_SETTINGS", most),
+        # But the first, which one worker alone warns of.
         mock.patch("idlewise.dask.CHECK_EVERY", 1 << 60),
+        warnings.catch_warnings(),
     ):
-        # Once before, so that nobody loads libraries while it is measured.
+        warnings.simplefilter("ignore")
         before, begun = cpu_s(cluster), time.monotonic()
         idlewise.dask.sweep(cluster.client, *recordings, to=to, charts=False, progress=False, **asked)
         took, after = time.monotonic() - begun, cpu_s(cluster)

@@ -313,8 +313,8 @@ class Order(distributed.WorkerPlugin):  # type: ignore[misc]
             return {"full" if full else "failed": str(why)}
         if failure is None:
             return {"lines": lines}
-        of_recording, why = failure
-        return {"unread" if of_recording else "failed": why}
+        of_recording, reason = failure
+        return {"unread" if of_recording else "failed": reason}
 
 
 def perform(task: Mapping[str, Any]) -> dict[str, Any]:

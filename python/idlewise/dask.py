@@ -9,12 +9,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import hashlib
 import importlib
 import json
 import os
 import posixpath
+import queue
 import tempfile
 import time
 import warnings
@@ -271,22 +273,23 @@ class _Run:
         self._threads: dict[str, int] = {}
         self._looked = 0.0
         self._piece = MOST_SETTINGS
-        self._ended: Any = None
+        self._ended: queue.SimpleQueue[tuple[Any, Any]] = queue.SimpleQueue()
 
     def done(self) -> list[dict[str, Any]]:
         """Does all, and gives what reading told of each recording on each machine, in order."""
         try:
             self._connect()
-            self._ended = distributed.as_completed([], loop=self._client.loop)
             cases = len(self._files) * self._platforms
             pieces = -(-4 * max(1, sum(self._threads.values())) // max(1, cases))
             self._piece = min(MOST_SETTINGS, max(LEAST_SETTINGS, -(-self._settings // pieces)))
             self._step()
             while self._fill():
-                for future in self._next():
-                    task = self._flying.pop(future)
-                    self._handle(task, self._answer(future, task))
-                    future.release()
+                for future, answer in self._next():
+                    # One that was given up may end all the same.
+                    task = self._flying.pop(future, None)
+                    if task is not None:
+                        self._handle(task, self._answer(future, answer, task))
+                        future.release()
                 self._step()
         finally:
             self._leave()
@@ -390,7 +393,24 @@ class _Run:
         key = f"{task.name}{again}-{self._order.name[-12:]}-{task.tries}"
         future = self._client.submit(worker_side.perform, asked, key=key, pure=False, **where)
         self._flying[future] = task
-        self._ended.add(future)
+        asyncio.run_coroutine_threadsafe(self._fetch(future), self._client.loop.asyncio_loop)
+
+    async def _fetch(self, future: Any) -> None:
+        """Waits for a task and for what it came to, which is on a worker: one that does not answer keeps no other waiting."""
+        answer: Any
+        try:
+            for left in reversed(range(TRIES)):
+                try:
+                    answer = await future
+                    break
+                except OSError:
+                    # The connection, or the task itself.
+                    if not left or future.status == "error" or self._client.status != "running":
+                        raise
+                    await asyncio.sleep(LOOK_S)
+        except (Exception, asyncio.CancelledError) as error:
+            answer = error
+        self._ended.put((future, answer))
 
     def _others(self, task: _Task) -> list[str]:
         """Workers that can do what others could not, or do it a second time."""
@@ -404,18 +424,18 @@ class _Run:
 
     # Answers in
 
-    def _next(self) -> list[Any]:
-        """Tasks that have ended."""
-        pause = 0.001
-        while True:
-            if time.monotonic() - self._looked > LOOK_S and self._client.status == "running":
-                self._send_elsewhere()
-            if self._ended.has_ready():
-                break
-            time.sleep(pause)
-            pause = min(0.05, pause * 1.5)
-            self._step()
-        return [future for future in self._ended.next_batch(block=False) if future in self._flying]
+    def _next(self) -> list[tuple[Any, Any]]:
+        """Tasks that have ended, with what they came to."""
+        if time.monotonic() - self._looked > LOOK_S and self._client.status == "running":
+            self._send_elsewhere()
+        ended = []
+        with contextlib.suppress(queue.Empty):
+            ended.append(self._ended.get(timeout=0.05))
+            while True:
+                ended.append(self._ended.get_nowait())
+        if not ended and self._client.status not in ("running", "connecting"):
+            self._connect()
+        return ended
 
     def _send_elsewhere(self) -> None:
         """Tasks that only workers may do that are gone."""
@@ -428,19 +448,15 @@ class _Run:
                 task.tries += 1
                 self._again(task)
 
-    def _answer(self, future: Any, task: _Task) -> Mapping[str, Any] | None:
+    def _answer(self, future: Any, answer: Any, task: _Task) -> Mapping[str, Any] | None:
         """What a task came to; None where it is to be sent again."""
+        if isinstance(answer, distributed.scheduler.KilledWorker):
+            return {"unread": f"{self._files[task.file].path}: {answer}"}
+        if isinstance(answer, dict):
+            return answer
         if future.status == "error":
-            error = future.exception()
-            if isinstance(error, distributed.scheduler.KilledWorker):
-                return {"unread": f"{self._files[task.file].path}: {error}"}
-            raise Error(f"{task.name}: {type(error).__name__}: {error}") from error
-        try:
-            if future.status == "finished":
-                answer: Mapping[str, Any] = future.result()
-                return answer
-        except (distributed.CancelledError, OSError):
-            pass
+            raise Error(f"{task.name}: {type(answer).__name__}: {answer}") from answer
+        # The scheduler is another one now, or the connection broke.
         return None
 
     def _handle(self, task: _Task, answer: Mapping[str, Any] | None) -> None:
