@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
 use cpio::newc;
@@ -20,6 +20,8 @@ use crate::{BootError, LabFolder, Watch, files};
 const COMPILER: &str = "aarch64-linux-gnu-gcc";
 /// Where Debian's packages have their libraries.
 const LIBRARIES: &str = "lib/aarch64-linux-gnu";
+/// The Debian release with the tcc that guests compile.
+const TCC_SUITE: &str = "bookworm";
 
 /// Programs for arm64 guests, kept in the lab's folder.
 pub struct Guest<'a> {
@@ -112,6 +114,50 @@ impl<'a> Guest<'a> {
         })
     }
 
+    /// Of the one release whose tcc has the files that the guest's makefile names.
+    fn tcc_apt(&self) -> Result<Apt<'_>, BootError> {
+        let folder = self.lab.part(&format!("apt-{TCC_SUITE}-arm64"))?;
+        Apt::open(&folder, Some(TCC_SUITE), "arm64", self.watch)
+    }
+
+    /// tcc's own sources.
+    fn tcc_source(&self) -> Result<PathBuf, BootError> {
+        need(&[("tar", "tar"), ("bzip2", "bzip2")])?;
+        self.lab.whole("guest/tcc-source", |to| {
+            self.tcc_apt()?.source("tcc", to)?;
+            let archive = only(to, ".orig.tar.bz2")?;
+            let mut tar = Command::new("tar");
+            tar.arg("-xjf").arg(&archive).arg("-C").arg(to).args(["--exclude=tests", "--exclude=win32"]);
+            self.job("unpacking tcc", tar)
+        })
+    }
+
+    /// tcc, make, and what tcc is made of, in `lab/compile`.
+    fn compiler(&self, contents: &mut Contents) -> Result<(), BootError> {
+        let folder = self.lab.whole("guest/compiler", |to| {
+            self.tcc_apt()?.unpack(&["tcc", "make", "libc6-dev", "linux-libc-dev"], false, to)
+        })?;
+        let source = self.tcc_source()?;
+        for program in ["tcc", "make"] {
+            contents.file(&format!("lab/bin/{program}"), &folder.join("usr/bin").join(program))?;
+        }
+        contents.ours("compile/compile", "lab/bin/compile", true);
+        contents.ours("compile/Makefile", "lab/compile/Makefile", false);
+        contents.ours("compile/config.h", "lab/compile/config.h", false);
+        let libc = folder.join("usr").join(LIBRARIES);
+        for name in ["crt1.o", "crti.o", "crtn.o", "libc_nonshared.a"] {
+            contents.file(&format!("lab/compile/libc/{name}"), &libc.join(name))?;
+        }
+        contents.file("lab/compile/libc/libtcc1.a", &libc.join("tcc/libtcc1.a"))?;
+        let headers = folder.join("usr/include");
+        let folders = [source, libc.join("tcc/include"), headers.join("aarch64-linux-gnu"), headers];
+        for (name, path) in included(&units(), &folders)? {
+            let to = if path.starts_with(&folders[0]) { "" } else { "include/" };
+            contents.file(&format!("lab/compile/{to}{name}"), &path)?;
+        }
+        Ok(())
+    }
+
     /// Makes the archive for one job at `to`: `job` are the variables that the guest's init reads, `extra` further files
     /// by their names in the guest. The same in, the same bytes out.
     ///
@@ -136,8 +182,7 @@ impl<'a> Guest<'a> {
                 contents.file(&format!("lab/bin/{program}"), &loads.join(program))?;
             }
         }
-        let init = files::GUEST.iter().find(|(name, _)| *name == "init").map_or("", |(_, text)| text);
-        contents.bytes("init", init.into(), true);
+        contents.ours("init", "init", true);
         contents.bytes("lab/job", variables(job).into_bytes(), false);
         for (name, bytes) in extra {
             contents.bytes(name, bytes.clone(), false);
@@ -168,12 +213,71 @@ impl<'a> Guest<'a> {
                 contents.libraries(&folder, &["libjson-c.so.5"])
             }
             Part::Fio => contents.file("lab/bin/fio", &self.fio()?.join("fio")),
+            Part::Compiler => {
+                self.compiler(contents)?;
+                contents.libraries(&libc()?, &["libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0"])
+            }
+            Part::Iperf => {
+                let folder = self.debian("iperf", &["iperf", "libstdc++6"])?;
+                contents.file("lab/bin/iperf", &folder.join("usr/bin/iperf"))?;
+                contents.ours("network/requests", "lab/bin/requests", true);
+                contents.libraries(&libc()?, &["libc.so.6", "libm.so.6", "libgcc_s.so.1"])?;
+                contents.libraries(&folder, &["libstdc++.so.6"])
+            }
         }
     }
 }
 
 fn variables(job: &BTreeMap<&str, String>) -> String {
     job.iter().map(|(name, value)| format!("{name}='{}'\n", value.replace('\'', r"'\''"))).collect()
+}
+
+/// The text of a file of `kernel/guest`.
+fn ours(name: &str) -> &'static str {
+    let found = files::GUEST.iter().find(|(known, _)| *known == name);
+    let Some((_, text)) = found else { unreachable!("the command carries no {name} for guests") };
+    text
+}
+
+/// The files that are compiled in a guest: `UNITS` of its makefile.
+fn units() -> Vec<String> {
+    let line = ours("compile/Makefile").lines().find_map(|line| line.strip_prefix("UNITS  := "));
+    let units: Vec<_> = line.unwrap_or("").split_whitespace().map(|unit| format!("{unit}.c")).collect();
+    assert!(!units.is_empty(), "the guest's makefile names no units");
+    units
+}
+
+/// C files by name, and what they include, directly and through others, as far as one of `folders` has it, whatever the
+/// conditions around: each file with its name in that folder.
+fn included(first: &[String], folders: &[PathBuf]) -> Result<BTreeMap<String, PathBuf>, BootError> {
+    let mut found = BTreeMap::new();
+    let mut names = first.to_vec();
+    while let Some(name) = names.pop() {
+        if found.contains_key(&name) {
+            continue;
+        }
+        let Some(path) = folders.iter().map(|f| f.join(&name)).find(|p| p.is_file()) else {
+            // Of another system, or made by a configuration.
+            continue;
+        };
+        let text = fs::read(&path).map_err(BootError::io(&path))?;
+        names.extend(String::from_utf8_lossy(&text).lines().filter_map(|line| {
+            let rest =
+                line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?.trim_start();
+            let end = if rest.starts_with('<') { '>' } else { '"' };
+            let name = rest.strip_prefix(['<', '"'])?.split(end).next()?;
+            let plain = Path::new(name).components().all(|c| matches!(c, Component::Normal(_)));
+            plain.then(|| name.to_owned())
+        }));
+        found.insert(name, path);
+    }
+    for name in first {
+        if !found.contains_key(name) {
+            let folder = folders.first().map_or(Path::new(""), PathBuf::as_path);
+            return Err(BootError::file(folder, format!("no {name} came")));
+        }
+    }
+    Ok(found)
 }
 
 /// What goes into an archive, by name.
@@ -189,7 +293,15 @@ impl Contents {
         self.0.insert(name.to_owned(), (FOLDER, Vec::new()));
     }
 
+    /// A file of `kernel/guest`.
+    fn ours(&mut self, name: &str, to: &str, program: bool) {
+        self.bytes(to, ours(name).into(), program);
+    }
+
     fn bytes(&mut self, name: &str, bytes: Vec<u8>, program: bool) {
+        for (slash, _) in name.match_indices('/') {
+            self.folder(&name[..slash]);
+        }
         self.0.insert(name.to_owned(), (if program { PROGRAM } else { FILE }, bytes));
     }
 
@@ -233,5 +345,49 @@ impl Contents {
         newc::trailer(&mut out).map_err(BootError::io(to))?;
         out.finish().map_err(BootError::io(to))?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_c_files_include_is_found_through_others_and_from_the_first_folder_that_has_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write("source/a.c", "#include \"a.h\"\n # include <sys/b.h> // b\nint include;\n#include NAME\n");
+        write("source/a.h", "#include \"a.h\"\n#if 0\n#include <windows.h>\n#endif\n#include <../c.h>\n");
+        write("libc/a.h", "");
+        write("libc/c.h", "");
+        write("libc/unused.h", "");
+        write("libc/sys/b.h", "#include <c.h>\n#include \"/etc/passwd\"\n");
+        let folders = ["source", "libc"].map(|name| folder.path().join(name));
+        let found = included(&["a.c".to_owned()], &folders).unwrap();
+        let found: Vec<(&str, &Path)> = found.iter().map(|(name, path)| (&**name, &**path)).collect();
+        let [source, libc] = &folders;
+        let expected = [
+            ("a.c", source.join("a.c")),
+            ("a.h", source.join("a.h")),
+            ("c.h", libc.join("c.h")),
+            ("sys/b.h", libc.join("sys/b.h")),
+        ];
+        assert_eq!(found, expected.each_ref().map(|(name, path)| (*name, &**path)));
+        let why = included(&["d.c".to_owned()], &folders).unwrap_err().to_string();
+        assert!(why.contains("d.c"), "{why}");
+        assert!(units().contains(&"tccgen.c".to_owned()), "{:?}", units());
+    }
+
+    #[test]
+    fn a_file_in_an_archive_comes_after_its_folders() {
+        let mut contents = Contents::default();
+        contents.bytes("a/b/c", vec![1], false);
+        let names: Vec<&String> = contents.0.keys().collect();
+        assert_eq!(names, ["a", "a/b", "a/b/c"]);
+        assert_eq!(contents.0["a/b"], (FOLDER, Vec::new()));
     }
 }

@@ -51,9 +51,38 @@ pub struct Kernel {
     pub id: String,
 }
 
-/// A build of one tree with the lab's configuration.
+/// What a kernel is configured for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Configuration {
+    /// Everything that idle governors touch and little else.
+    #[default]
+    Small,
+    /// Also IP over the loopback device and a file system on the null device.
+    Larger,
+}
+
+impl Configuration {
+    /// Its files in `kernel/configs`.
+    fn files(self) -> &'static [&'static str] {
+        match self {
+            Self::Small => &[CONFIG, OLDER_CONFIG],
+            Self::Larger => &[CONFIG, OLDER_CONFIG, LARGER_CONFIG],
+        }
+    }
+
+    /// At the end of the names of its builds.
+    fn ending(self) -> &'static str {
+        match self {
+            Self::Small => "",
+            Self::Larger => "-larger",
+        }
+    }
+}
+
+/// A build of one tree with one of the lab's configurations.
 pub struct Build<'a> {
     tree: &'a KernelTree,
+    configuration: Configuration,
     lab: &'a LabFolder,
     governors: &'a [UserGovernor],
     out: PathBuf,
@@ -64,23 +93,26 @@ pub struct Build<'a> {
 }
 
 impl<'a> Build<'a> {
-    /// A place in `lab` to build `tree` in.
+    /// A place in `lab` to build `tree` with `configuration` in.
     ///
     /// # Errors
     /// [`BootError`] when the tools are missing or the place cannot be made.
     pub fn new(
         tree: &'a KernelTree,
+        configuration: Configuration,
         lab: &'a LabFolder,
         jobs: Option<usize>,
         watch: &'a dyn Watch,
     ) -> Result<Self, BootError> {
         need(&TOOLS)?;
-        let out = lab.part(&format!("build/{}-arm64", tree.name()))?;
+        let name = format!("{}-arm64{}", tree.name(), configuration.ending());
+        let out = lab.part(&format!("build/{name}"))?;
         Ok(Self {
             tree,
+            configuration,
             lab,
             governors: &[],
-            log: lab.path().join(format!("build-{}-arm64.log", tree.name())),
+            log: lab.path().join(format!("build-{name}.log")),
             out,
             watch,
             jobs: jobs.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from)),
@@ -166,7 +198,7 @@ impl<'a> Build<'a> {
     /// # Errors
     /// [`BootError`] when it cannot be, or the tree does not grant an option.
     fn configure(&self) -> Result<(), BootError> {
-        let wanted = config(&[CONFIG, OLDER_CONFIG]);
+        let wanted = config(self.configuration.files());
         let fragment = self.out.join("idlewise.config");
         let same = fs::read_to_string(&fragment).is_ok_and(|old| old == wanted);
         if same && self.out.join(".config").exists() {
@@ -291,7 +323,7 @@ impl<'a> Build<'a> {
         };
         add(&self.tree.name());
         add(&fs::read_to_string(self.tree.folder().join("Makefile")).unwrap_or_default());
-        add(&config(&[CONFIG, OLDER_CONFIG]));
+        add(&config(self.configuration.files()));
         for (name, text) in overlay::contents() {
             add(&name);
             add(&text);
@@ -332,6 +364,8 @@ const TYPICAL_FILES: usize = 640;
 const CONFIG: &str = "arm64.config";
 /// What is only asked of trees that know it.
 const OLDER_CONFIG: &str = "arm64-older.config";
+/// What the larger kernel has beyond.
+const LARGER_CONFIG: &str = "arm64-larger.config";
 
 /// Lines of the configuration, without comments.
 fn config(names: &[&str]) -> String {
@@ -394,5 +428,9 @@ mod tests {
         let older = config(&[OLDER_CONFIG]);
         assert!(older.lines().any(|line| option_of(line) == "PROC_SYSCTL"), "{older}");
         assert!(!config(&[CONFIG]).lines().any(|line| older.contains(line)), "asked for twice");
+        let small = config(Configuration::Small.files());
+        let more = config(&[LARGER_CONFIG]);
+        assert!(more.lines().all(|line| !small.contains(line)), "asked for twice");
+        assert!(config(Configuration::Larger.files()).contains("CONFIG_INET=y\n"), "{more}");
     }
 }

@@ -23,7 +23,7 @@ mod workload;
 pub use error::BootError;
 pub use folder::LabFolder;
 pub use guest::Guest;
-pub use kernel::{Build, Kernel};
+pub use kernel::{Build, Configuration, Kernel};
 pub use machine::{IdleDriver, MAX_CPUS, Machine};
 pub use overlay::{governor_count, install, kernel_file, remove};
 pub use process::Watch;

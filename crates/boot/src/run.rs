@@ -136,7 +136,11 @@ impl<'a> Lab<'a> {
     #[must_use]
     pub fn guest_id(&self, run: &Run) -> String {
         let mut hash = Xxh3::new();
-        for (name, text) in files::GUEST {
+        let given = |name: &str| {
+            let folder = name.split_once('/').map_or("", |(folder, _)| folder);
+            ["", "loads"].contains(&folder) || run.workload.parts.iter().any(|p| p.folder() == Some(folder))
+        };
+        for (name, text) in files::GUEST.iter().filter(|(name, _)| given(name)) {
             hash.update(name.as_bytes());
             hash.update(text.as_bytes());
         }

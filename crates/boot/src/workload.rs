@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What guests are given to do.
 
-use crate::BootError;
+use crate::{BootError, Configuration};
 
 /// A load that a guest runs, by the name that the command line has for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,11 +18,23 @@ pub struct Workload {
 impl Workload {
     /// The parameters of the guest's kernel for it.
     pub(crate) fn kernel_parameters(&self) -> &'static str {
+        // One null device, whose answers come by a timer, so that there is time to sleep.
         if self.parts.contains(&Part::Fio) {
-            // One null device, whose answers come by a timer, so that there is time to sleep.
             "null_blk.nr_devices=1 null_blk.gb=1 null_blk.irqmode=2 null_blk.completion_nsec=300000"
+        } else if self.parts.contains(&Part::Compiler) {
+            "null_blk.nr_devices=1 null_blk.gb=1 null_blk.irqmode=2 null_blk.completion_nsec=300000 null_blk.memory_backed=1"
         } else {
             ""
+        }
+    }
+
+    /// The configuration of the guest's kernel for it.
+    #[must_use]
+    pub fn configuration(&self) -> Configuration {
+        if self.parts.iter().any(|part| matches!(part, Part::Compiler | Part::Iperf)) {
+            Configuration::Larger
+        } else {
+            Configuration::Small
         }
     }
 }
@@ -34,10 +46,24 @@ pub(crate) enum Part {
     /// rt-app, for a file of the user's.
     RtApp,
     Fio,
+    /// tcc with its own sources, and make.
+    Compiler,
+    Iperf,
+}
+
+impl Part {
+    /// The folder in `kernel/guest` with what we add to it.
+    pub(crate) fn folder(self) -> Option<&'static str> {
+        match self {
+            Self::RtTests | Self::RtApp | Self::Fio => None,
+            Self::Compiler => Some("compile"),
+            Self::Iperf => Some("network"),
+        }
+    }
 }
 
 /// The loads that `idlewise boot` offers.
-pub const WORKLOADS: [Workload; 8] = [
+pub const WORKLOADS: [Workload; 13] = [
     Workload {
         name: "timer",
         what: "a thread per CPU that sleeps for 20 us to 50 ms, log-uniform, and works a little",
@@ -82,6 +108,36 @@ pub const WORKLOADS: [Workload; 8] = [
                   --thinktime=1000 --thinktime_blocks=8 --time_based --runtime=$SECONDS --randseed=1 --thread \
                   --output-format=terse",
         parts: &[Part::Fio],
+    },
+    Workload {
+        name: "compile",
+        what: "a C compiler that compiles itself, its sources on a disk, with a job for each CPU",
+        command: "compile $SECONDS $CPUS",
+        parts: &[Part::Compiler],
+    },
+    Workload {
+        name: "compile-serial",
+        what: "the same with one job",
+        command: "compile $SECONDS 1",
+        parts: &[Part::Compiler],
+    },
+    Workload {
+        name: "network",
+        what: "iperf's requests over loopback: four clients with bursts of five, answered after 1 ms",
+        command: "requests $SECONDS 1 5:0.021 5:0.033 5:0.047 5:0.071",
+        parts: &[Part::Iperf],
+    },
+    Workload {
+        name: "network-light",
+        what: "the same with single requests of two clients, 14 a second in all",
+        command: "requests $SECONDS 2 1:0.11 1:0.19",
+        parts: &[Part::Iperf],
+    },
+    Workload {
+        name: "network-busy",
+        what: "the same from two clients, without pauses, answered at once",
+        command: "requests $SECONDS 0 10:0 10:0",
+        parts: &[Part::Iperf],
     },
     Workload {
         name: "rt-app",

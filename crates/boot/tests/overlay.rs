@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use idlewise_boot::{Build, KernelTree, LabFolder, UserGovernor, Watch, install, remove};
+use idlewise_boot::{Build, Configuration, KernelTree, LabFolder, UserGovernor, Watch, install, remove};
 
 const KCONFIG: &str =
     "menu \"CPU Idle\"\n\nconfig CPU_IDLE\n\tbool \"x\"\n\nif CPU_IDLE\n\nconfig OTHER\n\tbool\n\nendif\n";
@@ -156,7 +156,7 @@ fn compiles_without_a_warning(version: &str) -> Option<(LabFolder, KernelTree)> 
     }
     let lab = LabFolder::open(Some(Path::new(&lab))).unwrap();
     let tree = KernelTree::of_debian(&lab, version, &Nobody).unwrap();
-    let build = Build::new(&tree, &lab, None, &Nobody).unwrap();
+    let build = Build::new(&tree, Configuration::Small, &lab, None, &Nobody).unwrap();
     // What was compiled before would not warn again.
     let compiled = build.folder().join("drivers/cpuidle/governors/idlewise");
     assert!(!compiled.exists() || fs::remove_dir_all(&compiled).is_ok());
@@ -183,7 +183,7 @@ fn compile_a_users_governor(tree: &KernelTree, lab: &LabFolder) {
     }
     fs::copy(governors.join("teo-util.c"), &good).unwrap();
     let there = [UserGovernor::new("./my-copy.c", 1, "teo-util", &sources).unwrap()];
-    let build = Build::new(tree, lab, None, &Nobody).unwrap().with_governors(&there);
+    let build = Build::new(tree, Configuration::Small, lab, None, &Nobody).unwrap().with_governors(&there);
     let warnings = build.compile_overlay().unwrap();
     assert!(!warnings.iter().any(|w| w.contains("users/my")), "{warnings:#?}");
     let users = build.folder().join("drivers/cpuidle/governors/idlewise/users/my");
@@ -193,12 +193,12 @@ fn compile_a_users_governor(tree: &KernelTree, lab: &LabFolder) {
     sources[0] = folder.path().join("bad.c");
     fs::write(&sources[0], "int wrong = nonsense;\n").unwrap();
     let there = [UserGovernor::new("./bad.c", 1, "bad", &sources[..1]).unwrap()];
-    let build = Build::new(tree, lab, None, &Nobody).unwrap().with_governors(&there);
+    let build = Build::new(tree, Configuration::Small, lab, None, &Nobody).unwrap().with_governors(&there);
     let why = build.compile_overlay().unwrap_err().to_string();
     assert!(why.contains("./bad.c:1:") && why.contains("nonsense"), "{why}");
     assert!(!users.join("my_my_copy.c").exists());
     // The build's folder is everybody's.
-    Build::new(tree, lab, None, &Nobody).unwrap().compile_overlay().unwrap();
+    Build::new(tree, Configuration::Small, lab, None, &Nobody).unwrap().compile_overlay().unwrap();
 }
 
 /// By the kernel's own rules for patches.

@@ -96,7 +96,9 @@ fn a_folder_that_cannot_be_made_is_named_with_the_way_out() {
 #[test]
 fn workloads_are_listed() {
     let said = String::from_utf8(boot(&["workloads"]).stdout).unwrap();
-    for name in ["timer", "frames", "pingpong", "idle", "cyclictest", "hackbench", "fio", "rt-app"] {
+    let tests = ["timer", "frames", "pingpong", "idle", "cyclictest", "hackbench", "fio", "rt-app"];
+    let programs = ["compile", "compile-serial", "network", "network-light", "network-busy"];
+    for name in tests.into_iter().chain(programs) {
         assert!(said.contains(name), "{name}: {said}");
     }
 }

@@ -6,12 +6,14 @@ mod chosen;
 mod guest;
 mod self_test;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use idlewise_boot::{
-    Build, IdleDriver, KernelTree, Lab, LabFolder, Machine, Run, WINDOW, Watch, Workload, workload,
+    Build, Configuration, IdleDriver, KernelTree, Lab, LabFolder, Machine, Run, WINDOW, Watch, Workload,
+    workload,
 };
 use idlewise_model::{NotKnown, Note, NoteId, known};
 use idlewise_platform::Platform;
@@ -75,7 +77,7 @@ pub struct BootReport {
     pub version: String,
     /// `uname -r` of the guest.
     pub kernel: String,
-    /// Hash of all that went into the kernel.
+    /// Hash of all that went into the kernel; of each, with commas between, where workloads need different ones.
     pub kernel_id: String,
     pub qemu: String,
     /// The governor to which the others are compared: the first.
@@ -157,16 +159,22 @@ pub fn run(request: &BootRequest, watch: &dyn Watch) -> Result<BootReport, Machi
         governor.in_replay(tree.folder(), Path::new(""))?;
     }
     let users = chosen::users(&chosen);
-    let kernel = Build::new(&tree, &folder, request.build.jobs, watch)?.with_governors(&users).kernel()?;
-    let lab = Lab::new(&folder, kernel, watch)?;
+    let configurations: BTreeSet<Configuration> = workloads.iter().map(Workload::configuration).collect();
+    let mut labs = BTreeMap::new();
+    for configuration in configurations {
+        let build = Build::new(&tree, configuration, &folder, request.build.jobs, watch)?;
+        let kernel = build.with_governors(&users).kernel()?;
+        labs.insert(configuration, Lab::new(&folder, kernel, watch)?);
+    }
     let starts: Vec<Option<u32>> = request.starts.map_or(vec![None], |n| (1..=n).map(Some).collect());
     let mut bootings = Vec::new();
     for platform in &platforms {
         for workload in &workloads {
             for start in starts.iter().copied() {
                 let rt_app = rt_app.as_deref().map(|text| varied(text, start));
+                let lab = &labs[&workload.configuration()];
                 bootings
-                    .push(Booting::new(request, &lab, &tree, platform, *workload, start, &chosen, rt_app)?);
+                    .push(Booting::new(request, lab, &tree, platform, *workload, start, &chosen, rt_app)?);
             }
         }
     }
@@ -176,17 +184,18 @@ pub fn run(request: &BootRequest, watch: &dyn Watch) -> Result<BootReport, Machi
     let mut cells = Vec::new();
     for booting in &bootings {
         for run in booting.runs.iter().filter(|r| !r.recorded) {
-            run.boot(&lab)?;
+            run.boot(booting.lab)?;
             done += 1;
             watch.booted(done, of);
         }
         cells.push(booting.judged(&tree, request.per)?);
     }
+    let Some(lab) = labs.values().next() else { unreachable!("no workload, so no kernel") };
     Ok(BootReport {
         schema: SCHEMA.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         kernel: lab.kernel().release.clone(),
-        kernel_id: lab.kernel().id.clone(),
+        kernel_id: labs.values().map(|lab| lab.kernel().id.as_str()).collect::<Vec<_>>().join(", "),
         qemu: lab.qemu().version.clone(),
         baseline: request.governors.first().cloned().unwrap_or_default(),
         cells,
@@ -206,11 +215,13 @@ pub fn shell(request: &BootRequest, watch: &dyn Watch) -> Result<(), MachineErro
     };
     let machine = machine(request, &idlewise_platform::find(platform)?)?;
     let tree = tree(&request.build, &folder, watch)?;
-    let kernel = Build::new(&tree, &folder, request.build.jobs, watch)?.kernel()?;
+    let workload = workload("idle")?;
+    let build = Build::new(&tree, workload.configuration(), &folder, request.build.jobs, watch)?;
+    let kernel = build.kernel()?;
     let run = Run {
         machine,
         governor: String::new(),
-        workload: workload("idle")?,
+        workload,
         seconds: request.seconds,
         rt_app: None,
         cpufreq: request.cpufreq.clone(),
@@ -262,6 +273,7 @@ const START_STEP_MS: u32 = 137;
 
 /// A workload on a machine, once, under every governor: what to boot, and what it has become.
 struct Booting<'a> {
+    lab: &'a Lab<'a>,
     platform: &'a Platform,
     workload: Workload,
     seconds: u32,
@@ -294,7 +306,7 @@ impl<'a> Booting<'a> {
     #[expect(clippy::too_many_arguments, reason = "all that a recording depends on")]
     fn new(
         request: &BootRequest,
-        lab: &Lab<'_>,
+        lab: &'a Lab<'a>,
         tree: &KernelTree,
         platform: &'a Platform,
         workload: Workload,
@@ -341,7 +353,7 @@ impl<'a> Booting<'a> {
             }
             runs.push(GuestRun { governor, run, to, sidecars, recorded });
         }
-        Ok(Self { platform, workload, seconds: request.seconds, start, machine, folder, runs })
+        Ok(Self { lab, platform, workload, seconds: request.seconds, start, machine, folder, runs })
     }
 
     fn judged(&self, tree: &KernelTree, per: Per) -> Result<Cell, MachineError> {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use idlewise_boot::{BootError, Build, Kernel, KernelTree, LabFolder, Watch};
+use idlewise_boot::{BootError, Build, Configuration, Kernel, KernelTree, LabFolder, Watch};
 
 use crate::MachineError;
 
@@ -19,7 +19,7 @@ pub struct BuildRequest {
     pub jobs: Option<usize>,
 }
 
-/// Builds the guest's kernel, or finds it built.
+/// Builds the kernel of most guests, or finds it built.
 ///
 /// # Errors
 /// [`MachineError::Boot`] when it cannot be.
@@ -27,7 +27,7 @@ pub fn build(request: &BuildRequest, watch: &dyn Watch) -> Result<(Kernel, PathB
     check_version(request)?;
     let folder = LabFolder::open(request.folder.as_deref())?;
     let tree = tree(request, &folder, watch)?;
-    let build = Build::new(&tree, &folder, request.jobs, watch)?;
+    let build = Build::new(&tree, Configuration::Small, &folder, request.jobs, watch)?;
     Ok((build.kernel()?, build.log().to_owned()))
 }
 

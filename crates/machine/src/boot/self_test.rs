@@ -76,7 +76,8 @@ pub fn self_test(request: &SelfTestRequest, watch: &dyn Watch) -> Result<SelfTes
     let tree = tree(&request.build, &folder, watch)?;
     chosen.in_replay(tree.folder(), Path::new(""))?;
     let users = chosen::users(&all);
-    let kernel = Build::new(&tree, &folder, request.build.jobs, watch)?.with_governors(&users).kernel()?;
+    let build = Build::new(&tree, load.configuration(), &folder, request.build.jobs, watch)?;
+    let kernel = build.with_governors(&users).kernel()?;
     let lab = Lab::new(&folder, kernel, watch)?;
     let home = tempfile::tempdir_in(folder.path()).map_err(|e| CommandError::file(folder.path(), e))?;
     let mut checks = Vec::new();

@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What tcc's configure would write. */
+#define TCC_VERSION "lab"
