@@ -244,6 +244,13 @@ class _Task:
     """What it came to on the first worker, where a second does it."""
 
 
+@dataclass
+class _Failed:
+    """A task that raised."""
+
+    error: BaseException
+
+
 class _Run:
     """The tasks of a sweep on a cluster, from the first to the last."""
 
@@ -288,8 +295,7 @@ class _Run:
                     # One that was given up may end all the same.
                     task = self._flying.pop(future, None)
                     if task is not None:
-                        self._handle(task, self._answer(future, answer, task))
-                        future.release()
+                        self._handle(task, self._answer(answer, task))
                 self._step()
         finally:
             self._leave()
@@ -409,7 +415,9 @@ class _Run:
                         raise
                     await asyncio.sleep(LOOK_S)
         except (Exception, asyncio.CancelledError) as error:
-            answer = error
+            answer = _Failed(error) if future.status == "error" else error
+        # The sooner the scheduler hears that it arrived, the less is computed again where its worker is killed now.
+        future.release()
         self._ended.put((future, answer))
 
     def _others(self, task: _Task) -> list[str]:
@@ -448,14 +456,15 @@ class _Run:
                 task.tries += 1
                 self._again(task)
 
-    def _answer(self, future: Any, answer: Any, task: _Task) -> Mapping[str, Any] | None:
+    def _answer(self, answer: Any, task: _Task) -> Mapping[str, Any] | None:
         """What a task came to; None where it is to be sent again."""
-        if isinstance(answer, distributed.scheduler.KilledWorker):
-            return {"unread": f"{self._files[task.file].path}: {answer}"}
         if isinstance(answer, dict):
             return answer
-        if future.status == "error":
-            raise Error(f"{task.name}: {type(answer).__name__}: {answer}") from answer
+        if isinstance(answer, _Failed):
+            error = answer.error
+            if isinstance(error, distributed.scheduler.KilledWorker):
+                return {"worker": "", "unread": f"{self._files[task.file].path}: {error}"}
+            raise Error(f"{task.name}: {type(error).__name__}: {error}") from error
         # The scheduler is another one now, or the connection broke.
         return None
 
