@@ -54,18 +54,19 @@ simulated() {
 	done
 }
 
-# booted MACHINE GOVERNOR LOAD ...
+# booted MACHINE[/CPUS] GOVERNOR LOAD ...; "network" is the kind of the load "network-light" as well
 booted() {
-	local machine=$1 governor=$2 load run
+	local machine=${1%/*} cpus= governor=$2 load run
+	[ "$machine" = "$1" ] || cpus=" --cpus ${1#*/}"
 	shift 2
 	for load; do
-		local command="boot run --platform $machine --workload $load --governor $governor --seconds 3"
+		local command="boot run --platform $machine$cpus --workload $load --governor $governor --seconds 3"
 		local runs=${BOOTS:-$work/boots}
 		if [ ! -d "$runs/$machine-synth-$load" ]; then
 			"$idlewise" $command --to "$runs" >"$work/said"
 		fi
 		run=$(echo "$runs/$machine-synth-$load"/*/trace)
-		add "boot-$machine-$load" "$machine" "$load" emulated "$run" "idlewise $command" \
+		add "boot-$machine-$load" "$machine" "${load%%-*}" emulated "$run" "idlewise $command" \
 			--kernel "$(sed -n 's/^kernel = "\(.*\)"$/\1/p' "$(dirname "$run")/run.toml")" \
 			--counters "$(dirname "$run")/counters-before" "$(dirname "$run")/counters-after"
 	done
@@ -120,10 +121,11 @@ if wanted simulated; then
 	simulated kaby-lake-15w teo 10 timer
 fi
 if wanted booted; then
-	booted rk3399 linux/menu idle hackbench cyclictest fio timer pingpong
-	booted hikey960 teo-6.1 hackbench cyclictest fio timer pingpong
-	booted juno menu idle hackbench cyclictest fio timer pingpong
-	booted imx8mm linux/teo hackbench cyclictest fio timer pingpong
+	booted rk3399 linux/menu idle hackbench cyclictest fio timer pingpong compile compile-serial network
+	booted hikey960 teo-6.1 hackbench cyclictest fio timer pingpong compile-serial network-busy
+	booted juno menu idle hackbench cyclictest fio timer pingpong compile network network-light
+	booted imx8mm linux/teo hackbench cyclictest fio timer pingpong compile-serial network
+	booted pixel6 teo compile network
 fi
 if wanted measured; then
 	guest=$shared/traces/kvm-guest

@@ -176,6 +176,11 @@ fn the_shipped_corpus_is_whole_and_as_wide_as_it_says() {
         assert!(!entry.command.is_empty() && entry.trust != "poor", "{}", entry.id);
         assert!(!entry.grades.is_empty() && entry.idle_periods > 0, "{}", entry.id);
     }
+    for kind in ["compile", "network"] {
+        let of_kind = || inside.iter().filter(|e| e.workload == kind);
+        let machines: std::collections::BTreeSet<_> = of_kind().map(|e| &e.machine).collect();
+        assert!(machines.len() >= 3 && of_kind().count() >= 6, "{kind}: {machines:?}");
+    }
     for split in Split::ALL {
         assert!(inside.iter().any(|e| e.split == split), "{split}");
     }
