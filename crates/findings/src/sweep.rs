@@ -278,6 +278,15 @@ fn of_cases(r: &SweepReport) -> &'static str {
     }
 }
 
+/// What its cases are of.
+fn inputs_of(r: &SweepReport) -> &'static str {
+    match (r.request.recordings.is_empty(), r.request.workloads.is_empty()) {
+        (_, true) => "recordings",
+        (true, false) => "workloads",
+        _ => "recordings and workloads",
+    }
+}
+
 /// Whether the interval holds 0.
 fn is_unclear(change: &SettingChange) -> bool {
     change.interval.is_some_and(|i| i.low <= 0.0 && 0.0 <= i.high)
@@ -304,12 +313,15 @@ fn foot(r: &SweepReport, details: bool, out: &mut Report) {
         r.baseline
     )));
     let has_intervals = front.iter().flat_map(|s| &s.changes).any(|c| c.interval.is_some());
+    let all: Vec<&SweepCase> = r.cases.iter().collect();
+    let over = if distinct(&all, &|f| f.machine.clone()).len() > 1 { "machines" } else { inputs_of(r) };
     if has_intervals {
-        out.footer.push(Line::plain("~ the 95 % interval, resampled over machines, holds no change at all"));
-    } else if r.cases.len() > 1 {
-        let each = of_cases(r);
         out.footer
-            .push(Line::plain(format!("no intervals: five machines, or five {each}s of one, are needed")));
+            .push(Line::plain(format!("~ the 95 % interval, resampled over {over}, holds no change at all")));
+    } else if r.cases.len() > 1 {
+        let each = inputs_of(r);
+        out.footer
+            .push(Line::plain(format!("no intervals: five machines, or five {each} of one, are needed")));
     }
     let failed: Vec<&SettingResult> = r.settings.iter().filter(|s| s.failure.is_some()).collect();
     for s in failed.iter().take(FAILURES) {

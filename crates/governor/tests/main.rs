@@ -15,4 +15,5 @@ mod misbehaving_governors;
 mod of_caller;
 mod parameters;
 mod properties;
+mod specs;
 mod taking_over;

@@ -20,7 +20,8 @@ use crate::run::Sweep;
 /// A case in which the baseline and the bound ran.
 struct Judged<'s> {
     case: &'s Case,
-    machine: &'s str,
+    /// What changes are together in when means are resampled: those of a machine, or of one alone those of a recording or a workload.
+    group: &'s str,
     baseline: &'s Numbers,
     oracle_energy: Option<f64>,
 }
@@ -52,7 +53,12 @@ impl Sweep {
             // The index of a corpus is not a hand.
             facts_shown.assumes = facts_shown.assumes.filter(|_| !case.of_corpus());
             cases.push(SweepCase { name, facts: facts_shown, oracle_energy });
-            judged.push(Judged { case, machine: &facts.machine, baseline: base, oracle_energy });
+            judged.push(Judged { case, group: &facts.machine, baseline: base, oracle_energy });
+        }
+        if judged.iter().all(|on| Some(on.group) == judged.first().map(|first| first.group)) {
+            for on in &mut judged {
+                on.group = &self.kept.facts[&on.case.key].hash;
+            }
         }
         if judged.is_empty() {
             let first =
@@ -138,18 +144,18 @@ impl Sweep {
     }
 }
 
-/// The changes of a setting in a measure, by machine.
+/// The changes of a setting in a measure, by group.
 fn changes(of: &SettingResult, judged: &[Judged<'_>], (measure, column): &Measured) -> GroupedChanges {
     let change = |(on, case): (&Judged<'_>, &CaseNumbers)| {
         let (before, after) = (on.baseline.value(measure)?, case.numbers?.value(measure)?);
         // Not a percentage of nothing.
         Some(column.change(before, after))
             .filter(|c| c.is_finite())
-            .map(|change| (on.machine.to_owned(), change))
+            .map(|change| (on.group.to_owned(), change))
     };
     let all: Vec<(String, f64)> = judged.iter().zip(&of.cases).filter_map(change).collect();
-    let all: Vec<(&str, f64)> = all.iter().map(|(machine, change)| (machine.as_str(), *change)).collect();
-    GroupedChanges::of(&all, column.quantity == Quantity::Share).or_each_alone()
+    let all: Vec<(&str, f64)> = all.iter().map(|(group, change)| (group.as_str(), *change)).collect();
+    GroupedChanges::of(&all, column.quantity == Quantity::Share)
 }
 
 /// Adds the intervals of the changes of a setting.

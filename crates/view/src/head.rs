@@ -54,7 +54,11 @@ pub(crate) fn head_lines(head: &TraceHead) -> Vec<Line> {
 }
 
 pub(crate) fn health_lines(health: &[HealthHead]) -> Vec<Line> {
-    let line = |h: &HealthHead| Line::new("health", format!("{} {} (first: {})", h.count, h.what, h.first));
+    let line = |h: &HealthHead| {
+        // A scrubbed tape says no longer where.
+        let first = if h.first.is_empty() { String::new() } else { format!(" (first: {})", h.first) };
+        Line::new("health", format!("{} {}{first}", h.count, h.what))
+    };
     health.iter().map(line).collect()
 }
 
