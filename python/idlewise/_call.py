@@ -32,7 +32,12 @@ def _word(name: str, value: Any, own: Governors) -> str:
         # As a decimal number: a command line knows no exponents.
         return f"{float(value):.9f}".rstrip("0").rstrip(".")
     if isinstance(value, (str, os.PathLike)):
-        return str(os.fspath(value))
+        text = str(os.fspath(value))
+        try:
+            os.fsencode(text)
+        except UnicodeEncodeError:
+            raise ValueError(f"{name}: {text!r} holds what no file's name can hold") from None
+        return text
     raise TypeError(f"{name}: {value!r} is no value; expected a text, a number or a path")
 
 

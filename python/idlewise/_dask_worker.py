@@ -55,10 +55,10 @@ def storage_of(where: str, options: Mapping[str, Any]) -> tuple[Any, str]:
     """The file system of a URL, and the path in it."""
     fsspec = importlib.import_module("fsspec")
     scheme, _, rest = where.partition("://")
-    # An index of a corpus may lead out of its folder.
-    begins = "/" if rest.startswith("/") else ""
-    path = begins + posixpath.normpath(rest).lstrip("/")
-    fs, path = fsspec.core.url_to_fs(f"{scheme}://{path}", **options)
+    # An index of a corpus may lead out of its folder, but to no other host or bucket: these are not given what opens this one.
+    host, _, inside = rest.partition("/")
+    path = posixpath.normpath("/" + inside.lstrip("/"))
+    fs, path = fsspec.core.url_to_fs(f"{scheme}://{host}{path}", **options)
     return fs, path
 
 

@@ -193,6 +193,8 @@ def _listing(recordings: Iterable[str], storage: Mapping[str, Any]) -> Iterator[
 
 def _listed(url: str, storage: Mapping[str, Any], index: str) -> tuple[Any, list[str]]:
     """What a URL names, for the native side, and all files that are there, by their URLs."""
+    if "@" in url.partition("://")[2].partition("/")[0]:
+        raise Error("a URL with a user's name or password would be kept with the results: give both by storage=")
     try:
         fs, root = worker_side.storage_of(url, storage)
         if fs.isfile(root):

@@ -223,6 +223,11 @@ class OnACluster(unittest.TestCase):
         self.assertTrue(said.getvalue().startswith("teo, 4 settings"), said.getvalue())
         self.assertTrue(any((self.folder / "results").iterdir()))
 
+    def test_an_index_leads_to_no_other_host(self) -> None:
+        with mock.patch("fsspec.core.url_to_fs", side_effect=lambda url, **_: (None, url)):
+            _, path = idlewise.dask.worker_side.storage_of("ftp://trusted/c/../../../other/x.tape", {})
+        self.assertEqual(path, "ftp://trusted/other/x.tape")
+
     def test_what_is_wrong_is_said(self) -> None:
         with mock.patch("idlewise._idlewise.__version__", "0.0.1"):
             with self.assertRaisesRegex(idlewise.Error, f"has idlewise {idlewise.__version__}, and this is 0.0.1"):

@@ -57,6 +57,9 @@ use run::Sweep;
 /// A sweep of so many runs says first how long it will take.
 const LARGE: u64 = 5000;
 
+/// More runs are not kept in memory at a time.
+const MOST_RUNS: u64 = 20_000_000;
+
 /// What a sweep did.
 #[derive(Clone, Debug)]
 pub enum Swept {
@@ -98,7 +101,14 @@ pub fn sweep(
         return Ok(Swept::All(Box::new(Sweep::known(request, to, &cases)?.report(request)?)));
     }
     let mut sweep = Sweep::of(request, to, listener.progress)?;
-    let runs = sweep.runs(keeping.shard).iter().sum();
+    let runs: u64 = sweep.runs(keeping.shard).iter().fold(0, |sum, n| sum.saturating_add(*n));
+    if runs > MOST_RUNS {
+        let why = format!(
+            "{runs} runs, and {MOST_RUNS} at most are done at a time: draw some settings with --sample, name fewer values, or run \
+             a part of them with --shard"
+        );
+        return Err(CommandError::conflict(&["--governor", "--sample", "--shard"], why));
+    }
     let todo = sweep.todo(keeping.shard)?;
     let ran = todo.len() as u64;
     if keeping.dry_run {

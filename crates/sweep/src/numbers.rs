@@ -60,6 +60,17 @@ impl Numbers {
         }
     }
 
+    /// Whether a run can have had these numbers.
+    pub(crate) fn are_possible(&self) -> bool {
+        let amounts = [self.energy, self.latency_mean_ns, self.latency_p99_ns, self.wakeups, self.work_ns];
+        let shares = [self.too_deep_pct, self.too_shallow_pct];
+        let within = |v: Option<f64>, most: f64| v.is_none_or(|v| (0.0..=most).contains(&v));
+        // No run is a million years long.
+        amounts.into_iter().all(|v| within(v, 1e23))
+            && shares.into_iter().all(|v| within(v, 100.0))
+            && self.decisions < 1 << 53
+    }
+
     /// The value of one of [`measures`]; nothing where it is not known.
     #[must_use]
     pub fn value(&self, measure: &Measure) -> Option<f64> {

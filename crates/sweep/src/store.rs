@@ -212,6 +212,9 @@ pub(crate) fn parsed(line: &str) -> Result<Option<(Key, Entry)>, String> {
     let variant = line.variant.map(|variant| variant.parse::<Key>()).transpose()?;
     let entry = match (variant, line.facts, line.numbers, line.failure) {
         (None, Some(facts), None, None) => Entry::Facts(facts),
+        (Some(_), None, Some(numbers), None) if !numbers.are_possible() => {
+            return Err("its numbers are none that a run can have".to_owned());
+        }
         (Some(variant), None, Some(numbers), None) => Entry::Outcome(variant, Ok(numbers)),
         (Some(variant), None, None, Some(why)) => Entry::Outcome(variant, Err(why)),
         _ => return Err("it has neither numbers nor a failure".to_owned()),

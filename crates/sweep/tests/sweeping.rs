@@ -182,6 +182,15 @@ fn a_sweep_goes_on_where_it_was_interrupted_and_a_repeated_one_runs_nothing() {
     let (third, runs) = report(&large, &kept_in(folder.path()));
     assert_eq!((serde_json::to_string(&third).unwrap(), runs), (fresh, 0));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "a repeated sweep writes no file");
+    // Nor are numbers that no run can have.
+    let line = format!(
+        "{{\"form\":1,\"case\":\"{0}\",\"variant\":\"{0}\",\"numbers\":{{\"energy\":-5.0,\"latency_mean_ns\":null,\
+         \"latency_p99_ns\":null,\"too_deep_pct\":null,\"too_shallow_pct\":null,\"wakeups\":null,\"decisions\":1}}}}\n",
+        "0".repeat(32)
+    );
+    fs::write(&file, line).unwrap();
+    let why = swept(&large, &kept_in(folder.path())).unwrap_err();
+    assert!(why.contains("its numbers are none that a run can have"), "{why}");
     // What is whole and no result is not passed over.
     fs::write(&file, "{}\n").unwrap();
     let why = swept(&large, &kept_in(folder.path())).unwrap_err();
@@ -244,6 +253,10 @@ fn a_large_sweep_is_estimated_before_it_runs() {
     let Swept::Nothing(estimate) = done else { unreachable!("{done:?}") };
     assert_eq!((estimate.settings, estimate.cases, estimate.left), (100_002, 2, 200_004));
     assert!(runs == 0 && estimate.seconds > 1.0 && estimate.decisions > 1e8, "{estimate:?}");
+    // More than memory holds is refused before it is counted out.
+    let request = self::request(&["teo:residency_threshold_ns=0..999999,decay_shift=0..9"]);
+    let why = swept(&request, &Keeping { dry_run: true, ..Keeping::default() }).unwrap_err();
+    assert!(why.contains("--sample"), "{why}");
 }
 
 #[test]
