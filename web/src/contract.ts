@@ -138,7 +138,7 @@ export interface Rows {
     stands: string;
     called: string;
   };
-  settings: {
+  swept_settings: {
     setting: string;
     governor: string;
     role: Role;
@@ -150,7 +150,7 @@ export interface Rows {
     /** Place among the measures of the front, from 1; 0 for none. */
     place: number;
   };
-  values: { setting: string; governor: string; parameter: string; value: string; order: number };
+  setting_values: { setting: string; governor: string; parameter: string; value: string; order: number };
 }
 
 export type TableName = keyof Rows;

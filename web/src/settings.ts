@@ -26,7 +26,7 @@ export interface Setting {
 
 /** The measures of the front, the first first. */
 export function objectives(tables: Tables): Objective[] {
-  const of = tables.rows('settings').filter((r) => r.place > 0);
+  const of = tables.rows('swept_settings').filter((r) => r.place > 0);
   return [...grouped(of, (r) => r.measure).values()]
     .map((rows) => rows[0]!)
     .sort((a, b) => a.place - b.place)
@@ -35,8 +35,8 @@ export function objectives(tables: Tables): Objective[] {
 
 /** All settings, in the order of the report. */
 export function settings(tables: Tables): Setting[] {
-  const values = grouped(tables.rows('values'), (r) => r.setting);
-  return [...grouped(tables.rows('settings'), (r) => r.setting)].map(([name, rows]) => ({
+  const values = grouped(tables.rows('setting_values'), (r) => r.setting);
+  return [...grouped(tables.rows('swept_settings'), (r) => r.setting)].map(([name, rows]) => ({
     name,
     governor: rows[0]!.governor,
     isBaseline: rows[0]!.role === 'baseline',

@@ -134,7 +134,7 @@
         TEXT('unit', 'unit'),
       ],
     ],
-    settings: [
+    swept_settings: [
       'Settings',
       [
         TEXT('setting', 'setting'),
@@ -148,7 +148,7 @@
         INTEGER('place', 'of the front'),
       ],
     ],
-    values: [
+    setting_values: [
       'Values of parameters',
       [
         TEXT('setting', 'setting'),
@@ -511,7 +511,7 @@
         values.push([name, governor, 'residency_threshold_ns', String(threshold), threshold]);
         values.push([name, governor, 'mode', word, i % words.length]);
       });
-      return [table('settings', rows), table('values', values)];
+      return [table('swept_settings', rows), table('setting_values', values)];
     };
 
     const response = [];
@@ -703,12 +703,12 @@
             ['s', 'g', null, 5, ''],
             ['t', 'g', null, null, ''],
           ]),
-          table('settings', [
+          table('swept_settings', [
             ['teo', 'teo', 'baseline', 'no', 'energy', 'idle energy', '%', null, 1],
             ['teo:x=1', 'teo', 'governor', 'yes', 'energy', 'idle energy', '%', 0, 1],
             ['teo:x=1', 'teo', 'governor', 'yes', 'latency_mean', '', '', 1e9, 2],
           ]),
-          table('values', [['teo:x=1', 'teo', 'x', '1', 1]]),
+          table('setting_values', [['teo:x=1', 'teo', 'x', '1', 1]]),
           { name: 'empty', title: 'A table without rows', columns: [TEXT('a', 'a')], rows: [] },
         ],
       }),

@@ -120,7 +120,7 @@ impl<'a> Guest<'a> {
         Apt::open(&folder, Some(TCC_SUITE), "arm64", self.watch)
     }
 
-    /// tcc's own sources.
+    /// The sources of tcc, which the compiler in the guest compiles.
     fn tcc_source(&self) -> Result<PathBuf, BootError> {
         need(&[("tar", "tar"), ("bzip2", "bzip2")])?;
         self.lab.whole("guest/tcc-source", |to| {

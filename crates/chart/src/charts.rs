@@ -30,10 +30,10 @@ pub const CHARTS: [Chart; 18] = [
     chart("response", "Responses to a step and to a ramp", "response"),
     chart("changes", "Changes", "changes"),
     chart("published", "Compared with simulation", "published"),
-    chart("settings", "The front of all settings", "settings"),
-    chart("parameters", "What each parameter does", "values"),
-    chart("heat", "Two parameters together", "values"),
-    chart("parallel", "All settings across their parameters", "values"),
+    chart("settings", "The front of all settings", "swept_settings"),
+    chart("parameters", "What each parameter does", "setting_values"),
+    chart("heat", "Two parameters together", "setting_values"),
+    chart("parallel", "All settings across their parameters", "setting_values"),
     chart("points", "Every measured point", "points"),
 ];
 

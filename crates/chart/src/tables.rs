@@ -197,7 +197,7 @@ const SHAPES: [Shape; 16] = [
         ],
     },
     Shape {
-        name: "settings",
+        name: "swept_settings",
         title: "Settings",
         columns: &[
             ("setting", "setting", Text, "", None),
@@ -212,7 +212,7 @@ const SHAPES: [Shape; 16] = [
         ],
     },
     Shape {
-        name: "values",
+        name: "setting_values",
         title: "Values of parameters",
         columns: &[
             ("setting", "setting", Text, "", None),

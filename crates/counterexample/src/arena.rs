@@ -107,7 +107,7 @@ impl<'p> Side<'p> {
         }
     }
 
-    /// A fresh copy.
+    /// A copy of the governor that has decided nothing yet.
     fn loaded(loader: &Loader<'_>, limits: Limits, place: Place<'_>) -> Result<Self, GovernorError> {
         let mut instance = loader.load(TickGrid::period_of(place.hz))?;
         let slot = instance.add_cpu(place.cpu, &place.cluster.table, place.cluster.capacity)?;

@@ -52,7 +52,7 @@ fn shown(r: &SweepReport) -> Vec<usize> {
 }
 
 fn settings(r: &SweepReport, shown: &[usize]) -> Table {
-    let mut t = Table::of_charts("settings");
+    let mut t = Table::of_charts("swept_settings");
     let all = measures(!r.request.workloads.is_empty());
     for &n in shown {
         let s = &r.settings[n];
@@ -79,7 +79,7 @@ fn label(m: &Measure) -> &str {
 }
 
 fn values(r: &SweepReport, shown: &[usize]) -> Table {
-    let mut t = Table::of_charts("values");
+    let mut t = Table::of_charts("setting_values");
     for &n in shown.iter().filter(|n| **n != 0) {
         let s = &r.settings[n];
         let Some(governor) = r.governors.iter().find(|g| g.governor == s.governor) else { continue };

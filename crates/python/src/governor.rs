@@ -108,7 +108,7 @@ type Called = (Py<PyAny>, Py<PyTuple>);
 
 /// A copy for one CPU, and what it is given: objects that are made once, and hold other values at each decision.
 struct PythonCpu {
-    /// The object.
+    /// The caller's object of this CPU.
     copy: Py<PyAny>,
     select: Called,
     /// After each state; nothing where the class has no reflect of its own.

@@ -19,7 +19,7 @@ pub struct SweepEstimate {
     pub settings: u64,
     /// Recordings and workloads, each on a machine.
     pub cases: usize,
-    /// Of these, workloads.
+    /// How many of these are workloads.
     pub workloads: usize,
     /// Each setting on each of these is one.
     pub runs: u64,

@@ -22,7 +22,7 @@ pub struct Parts {
     /// The settings that a result is of: more than one where two are the same.
     settings: BTreeMap<Key, Vec<u64>>,
     store: Store,
-    /// By case.
+    /// What is there of each case.
     kept: BTreeMap<Key, KeptCase>,
     /// The file of each who computes.
     files: BTreeMap<String, PathBuf>,
@@ -54,9 +54,10 @@ impl Parts {
             return Err(CommandError::argument("--workload", workload, why));
         }
         let design = Design::of(request)?;
+        let variant_key = |n| design.variant(n).map(|variant| variant.key);
         let mut settings: BTreeMap<Key, Vec<u64>> = BTreeMap::new();
         for n in 0..design.len() {
-            settings.entry(design.variant(n)?.key).or_default().push(n);
+            settings.entry(variant_key(n)?).or_default().push(n);
         }
         let mut kept = BTreeMap::new();
         let store =

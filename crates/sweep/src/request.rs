@@ -23,7 +23,7 @@ pub struct SweepRequest {
     #[serde(serialize_with = "idlewise_recording::json_paths::paths")]
     #[schemars(with = "Vec<PathBuf>")]
     pub recordings: Vec<PathBuf>,
-    /// Workloads to simulate.
+    /// Workloads to simulate, by name or as files.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub workloads: Vec<String>,
     /// Seeds of each workload, as `1..5` or `1|7`; 1 to 5 where nothing is given.

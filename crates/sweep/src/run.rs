@@ -76,7 +76,8 @@ impl Sweep {
         progress: SweepProgress<'_>,
     ) -> Result<Self, CommandError> {
         let design = Design::of(request)?;
-        Self::of_found(design, recordings(request, progress)?, Simulated::all_of(request)?, to)
+        let found = recordings(request, progress)?;
+        Self::of_found(found, Simulated::all_of(request)?, design, to)
     }
 
     /// Of recordings that were read elsewhere, and what was computed there.
@@ -98,7 +99,7 @@ impl Sweep {
             };
             (known.file.clone(), found)
         });
-        let mut sweep = Self::of_found(Design::of(request)?, found.collect(), Vec::new(), to)?;
+        let mut sweep = Self::of_found(found.collect(), Vec::new(), Design::of(request)?, to)?;
         for known in known {
             let (KnownContent::Key(key), Some(why)) = (&known.content, &known.lost) else { continue };
             if sweep.lost.insert(*key) {
@@ -117,9 +118,9 @@ impl Sweep {
     }
 
     fn of_found(
-        design: Design,
         found: Vec<Found>,
         simulated: Vec<Simulated>,
+        design: Design,
         to: Option<&Path>,
     ) -> Result<Self, CommandError> {
         let (mut cases, mut left_out) = (Vec::<Case>::new(), Vec::new());

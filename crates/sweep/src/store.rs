@@ -118,7 +118,7 @@ impl Store {
         self.keep(&outcome_line(case, variant, outcome))
     }
 
-    /// Keeps lines.
+    /// Writes whole lines to the file of this process.
     pub(crate) fn keep(&self, text: &str) -> Result<(), CommandError> {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         if file.is_none() {

@@ -23,12 +23,12 @@ pub struct Workplace {
     machines: MachineFiles,
 }
 
-/// A recording, read.
+/// What reading a recording says of it.
 #[derive(Clone, Debug, Serialize)]
 pub struct ReadRecording {
-    /// Of its file.
+    /// Length of its file.
     pub bytes: u64,
-    /// On each machine.
+    /// One for each machine that it is replayed on.
     pub cases: Vec<KnownCase>,
 }
 

@@ -112,7 +112,7 @@ export const heat: Chart = {
   title: 'Two parameters together',
   about:
     'Each cell is the change against the baseline: blue is less, which is better, orange is more. Where there are more than two parameters these are the two that matter most, and a cell is the best of the settings that have its values.',
-  tables: ['values'],
+  tables: ['setting_values'],
   draw(tables, look): Spec | null {
     const goals = objectives(tables).slice(0, 2);
     const columns = look.width >= 640 && goals.length > 1 ? 2 : 1;

@@ -115,7 +115,7 @@ export const parallel: Chart = {
   title: 'All settings across their parameters',
   about:
     'A line is a setting: it crosses each parameter at its value, and the measures of the front at its change against the baseline, less below. Strong lines are on the front.',
-  tables: ['values'],
+  tables: ['setting_values'],
   draw(tables, look): Spec | null {
     const goals = objectives(tables);
     const all = settings(tables).filter((s) => !s.isBaseline);

@@ -10,7 +10,7 @@ export const parameters: Chart = {
   title: 'What each parameter does',
   about:
     'A point is a setting, the line the mean of all settings with this value. Where the line is level the parameter hardly matters; where points of one value lie far apart the other parameters do.',
-  tables: ['values'],
+  tables: ['setting_values'],
   draw(tables, look): Spec | null {
     const ink = INK[look.theme];
     const goals = objectives(tables);

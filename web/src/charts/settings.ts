@@ -9,7 +9,7 @@ export const settings: Chart = {
   title: 'The front of all settings',
   about:
     'A point is a setting, as a change against the baseline, which is the cross. Down and to the left is better. On the line are the settings of the front: no other is as good in all measures of the front and better in one. Where there are more than two such measures, the picture shows the first two.',
-  tables: ['settings'],
+  tables: ['swept_settings'],
   draw(tables, look): Spec | null {
     const [first, second] = objectives(tables);
     if (!first || !second) return null;
