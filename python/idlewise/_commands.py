@@ -1118,9 +1118,9 @@ def sweep(
         commands may share a folder.
     shard: Run part I of N only; the same without it shows all
     dry_run: Say how much it is and how long it takes, and run nothing
-    workload: Workloads to simulate, beside recordings or alone. Names of `idlewise
-        simulate --list`, or files in rt-app's grammar. Their energy is that of the
-        CPUs, running and idle.
+    workload: Workloads to simulate, alone or together with recordings. Names of
+        `idlewise simulate --list`, or files in rt-app's grammar. Their energy is
+        that of the CPUs, running and idle.
     seeds: Seeds of each, as 1..5 or 1|7 [default: 1..5]
     seconds: Simulated time [default: the workload's, else 10]
     cpufreq: Frequency governor, with optional parameters [default: schedutil]

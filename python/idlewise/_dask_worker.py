@@ -82,7 +82,7 @@ class Cache:
         self._lock = threading.Lock()
 
     @contextmanager
-    def recording(self, where: str, beside: list[str], content: str | None) -> Iterator[tuple[str, str | None]]:
+    def recording(self, where: str, companions: list[str], content: str | None) -> Iterator[tuple[str, str | None]]:
         """Where the recording is at hand, and what it is kept by. `content` is what it must be kept by, if that is known."""
         if is_local(where):
             yield local_path(where), None
@@ -90,7 +90,7 @@ class Cache:
         name = posixpath.basename(where)
         held = None if content is None else self._hold(content)
         if held is None:
-            content, held = self._fetch(where, beside, content)
+            content, held = self._fetch(where, companions, content)
         try:
             assert content is not None
             yield os.path.join(self.folder, content, name), content
@@ -111,23 +111,23 @@ class Cache:
             return None
         return lock
 
-    def _fetch(self, where: str, beside: list[str], content: str | None) -> tuple[str, int]:
+    def _fetch(self, where: str, companions: list[str], content: str | None) -> tuple[str, int]:
         fs, path = _opened(where, self._storage)
         try:
-            return self._download(fs, path, where, beside, content)
+            return self._download(fs, path, where, companions, content)
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT):
                 raise
         self._make_room(None)
         try:
-            return self._download(fs, path, where, beside, content)
+            return self._download(fs, path, where, companions, content)
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT):
                 raise
             raise Full(f"{self.folder}: {os.strerror(error.errno)}") from None
 
     def _download(
-        self, fs: Any, path: str, where: str, beside: list[str], expected: str | None
+        self, fs: Any, path: str, where: str, companions: list[str], expected: str | None
     ) -> tuple[str, int]:
         size = _asked(lambda: fs.size(path), where) or 0
         if size > self._bound:
@@ -139,14 +139,14 @@ class Cache:
             name = posixpath.basename(path)
             _get(fs, path, os.path.join(new, name), where)
             fetched = [name]
-            for other in beside:
+            for other in companions:
                 _get(fs, posixpath.join(posixpath.dirname(path), other), os.path.join(new, other), where)
                 fetched.append(other)
             for other in _named_in(os.path.join(new, os.path.splitext(name)[0] + ".toml")):
                 if other not in fetched:
-                    beside_it = posixpath.join(posixpath.dirname(path), other)
+                    other_path = posixpath.join(posixpath.dirname(path), other)
                     with suppress(Unread):
-                        _get(fs, beside_it, os.path.join(new, other), where)
+                        _get(fs, other_path, os.path.join(new, other), where)
                         fetched.append(other)
             content = _content(new, fetched)
             if expected is not None and content != expected:
@@ -295,7 +295,7 @@ class Order(distributed.WorkerPlugin):  # type: ignore[misc]
     def perform(self, task: Mapping[str, Any]) -> dict[str, Any]:
         try:
             place = self._workplace()
-            with self._cache.recording(task["where"], task["beside"], task["content"]) as (here, content):
+            with self._cache.recording(task["where"], task["companions"], task["content"]) as (here, content):
                 if task["what"] == "read":
                     read = json.loads(place.read(task["file"], here))
                     return {"cases": read["cases"], "bytes": read["bytes"], "content": content}

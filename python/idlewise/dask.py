@@ -49,6 +49,8 @@ TASKS_PER_THREAD = 3
 CHECK_EVERY = 100
 """One task of so many runs twice, on different workers."""
 TRIES = 4
+WITH_PASSWORDS = ("ftp", "ftps", "http", "https", "sftp", "smb", "ssh", "webdav", "webhdfs")
+"""Schemes whose URLs may have a user's password before the host."""
 LOOK_S = 0.5
 """How often the cluster is looked at while no task ends."""
 
@@ -156,7 +158,7 @@ class _File:
     by_user: bool
     where: str
     """For workers."""
-    beside: list[str]
+    companions: list[str]
     """Names of files next to it that go with it."""
 
 
@@ -165,7 +167,7 @@ def _listing(recordings: Iterable[str], storage: Mapping[str, Any]) -> Iterator[
     """The files that are named. None of them is read."""
     with tempfile.TemporaryDirectory(prefix="idlewise-") as indices:
         named: list[Any] = []
-        beside: dict[str, list[str]] = {}
+        companions: dict[str, list[str]] = {}
         for n, given in enumerate(recordings):
             if worker_side.is_local(given):
                 named.append(worker_side.local_path(given))
@@ -173,12 +175,12 @@ def _listing(recordings: Iterable[str], storage: Mapping[str, Any]) -> Iterator[
             one, all_files = _listed(given, storage, os.path.join(indices, str(n)))
             named.append(one)
             for name in all_files:
-                beside.setdefault(posixpath.dirname(name), []).append(posixpath.basename(name))
+                companions.setdefault(posixpath.dirname(name), []).append(posixpath.basename(name))
         found = json.loads(_described(lambda: _idlewise.sweep_recordings(json.dumps(named))))
     files = []
     for file in found:
         path = file["path"]
-        name, next_to_it = posixpath.basename(path), beside.get(posixpath.dirname(path), [])
+        name, next_to_it = posixpath.basename(path), companions.get(posixpath.dirname(path), [])
         files.append(
             _File(
                 json.dumps(file),
@@ -193,8 +195,10 @@ def _listing(recordings: Iterable[str], storage: Mapping[str, Any]) -> Iterator[
 
 def _listed(url: str, storage: Mapping[str, Any], index: str) -> tuple[Any, list[str]]:
     """What a URL names, for the native side, and all files that are there, by their URLs."""
-    if "@" in url.partition("://")[2].partition("/")[0]:
-        raise Error("a URL with a user's name or password would be kept with the results: give both by storage=")
+    # A place before an @ is no secret: abfs://container@account, github://owner:repository@commit.
+    scheme, _, rest = url.partition("://")
+    if scheme in WITH_PASSWORDS and ":" in rest.partition("/")[0].rpartition("@")[0]:
+        raise Error("a URL with a password would be kept with the results, and shown: give user and password by storage=")
     try:
         fs, root = worker_side.storage_of(url, storage)
         if fs.isfile(root):
@@ -383,7 +387,7 @@ class _Run:
             "what": task.what,
             "file": file.json,
             "where": file.where,
-            "beside": file.beside,
+            "companions": file.companions,
             "content": task.content,
             "platform": task.platform,
             "key": task.key,

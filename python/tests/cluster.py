@@ -23,6 +23,7 @@ import distributed
 
 import idlewise
 import idlewise.dask
+from children import interruptible
 from dask_cluster import Cluster, certificates, name_of, storage, tls_flags, twice
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -306,14 +307,7 @@ class Mishaps(Whole):
             "governor='menu:intervals=4..15', baseline='teo', "
             "progress=lambda what, done, of: print(done, flush=True))\n"
         )
-        child = subprocess.Popen(
-            [sys.executable, "-c", code],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-        )
-        self.addCleanup(child.kill)
+        child = interruptible(self, code)
         assert child.stdout is not None
         for line in child.stdout:
             if line.strip().isdigit() and int(line) > 40:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import inspect
 import io
 import json
 import os
@@ -228,6 +229,16 @@ class OnACluster(unittest.TestCase):
             _, path = idlewise.dask.worker_side.storage_of("ftp://trusted/c/../../../other/x.tape", {})
         self.assertEqual(path, "ftp://trusted/other/x.tape")
 
+    def test_its_arguments_are_those_of_a_sweep_of_recordings(self) -> None:
+        own = {"client", "storage", "cache", "cache_bytes", "unencrypted"}
+        elsewhere_only = {"workload", "seeds", "seconds", "cpufreq", "signal", "shard", "dry_run"}
+        there, here = (set(inspect.signature(f).parameters) for f in (idlewise.dask.sweep, idlewise.sweep))
+        self.assertEqual(there - own, here - elsewhere_only)
+        plan = self.to.with_name("workloads.toml")
+        plan.write_text('governors = ["teo"]\nrecordings = []\nworkloads = ["frames"]\n')
+        with self.assertRaisesRegex(idlewise.Error, "sweep them without a cluster"):
+            idlewise.dask.sweep(self.cluster.client, plan=plan, to=self.to)
+
     def test_what_is_wrong_is_said(self) -> None:
         with mock.patch("idlewise._idlewise.__version__", "0.0.1"):
             with self.assertRaisesRegex(idlewise.Error, f"has idlewise {idlewise.__version__}, and this is 0.0.1"):
@@ -240,6 +251,7 @@ class OnACluster(unittest.TestCase):
             (["s3:/"], {}, "No such file"),
             (["memory://none"], {}, "memory://none: No such file"),
             (["nosuch://none"], {}, "nosuch://none: "),
+            (["ftp://me:secret@127.0.0.1/x.tape"], {}, "a URL with a password .* by storage="),
         ):
             with self.subTest(words), self.assertRaisesRegex(idlewise.Error, words):
                 self.sweep(*given, **more)

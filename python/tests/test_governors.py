@@ -11,8 +11,6 @@ import os
 import pathlib
 import re
 import signal
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -22,6 +20,7 @@ from typing import Any
 
 import idlewise
 import idlewise.testing
+from children import interruptible
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TRACE = str(ROOT / "tests/data/sleeploop.dat")
@@ -231,15 +230,7 @@ class Mistakes(unittest.TestCase):
             "        while True: pass\n"
             f"idlewise.replay({TRACE!r}, governor=Mine)"
         )
-        child = subprocess.Popen(
-            [sys.executable, "-c", code],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            # A job in the background of a shell ignores it, and so would what it starts.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-        )
-        self.addCleanup(child.kill)
+        child = interruptible(self, code)
         assert child.stdout is not None
         self.assertEqual(child.stdout.readline(), "asked\n")
         begun = time.monotonic()

@@ -23,6 +23,7 @@ import unittest
 import warnings
 
 import idlewise
+from children import interruptible
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TRACE = str(ROOT / "tests/data/sleeploop.dat")
@@ -194,15 +195,7 @@ class Python(unittest.TestCase):
 
     def test_ctrl_c_ends_a_call(self) -> None:
         code = "import idlewise; print('ready', flush=True); idlewise.simulate('frames', seconds=5, repeat=10000)"
-        child = subprocess.Popen(
-            [sys.executable, "-c", code],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            # A job in the background of a shell ignores it, and so would what it starts.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-        )
-        self.addCleanup(child.kill)
+        child = interruptible(self, code)
         assert child.stdout is not None and child.stderr is not None
         self.assertEqual(child.stdout.readline(), "ready\n")
         time.sleep(1)

@@ -15,14 +15,23 @@ pub struct Workload {
     pub(crate) parts: &'static [Part],
 }
 
+/// One null device, whose answers come by a timer, so that there is time to sleep.
+macro_rules! null_device {
+    ($more:literal) => {
+        concat!(
+            "null_blk.nr_devices=1 null_blk.gb=1 null_blk.irqmode=2 null_blk.completion_nsec=300000",
+            $more
+        )
+    };
+}
+
 impl Workload {
     /// The parameters of the guest's kernel for it.
     pub(crate) fn kernel_parameters(&self) -> &'static str {
-        // One null device, whose answers come by a timer, so that there is time to sleep.
         if self.parts.contains(&Part::Fio) {
-            "null_blk.nr_devices=1 null_blk.gb=1 null_blk.irqmode=2 null_blk.completion_nsec=300000"
+            null_device!("")
         } else if self.parts.contains(&Part::Compiler) {
-            "null_blk.nr_devices=1 null_blk.gb=1 null_blk.irqmode=2 null_blk.completion_nsec=300000 null_blk.memory_backed=1"
+            null_device!(" null_blk.memory_backed=1")
         } else {
             ""
         }

@@ -53,8 +53,8 @@ fn of_corpus(folder: &Path, index: &Path) -> Result<Vec<RecordingFile>, CommandE
     let corpus = Corpus::open(index).map_err(wrong)?;
     let named = |entry: &Entry| {
         let path = folder.join(&entry.file);
-        let entry = Some(entry.clone());
-        RecordingFile { basis: entry.as_ref().map(|e| e.basis), entry, ..RecordingFile::inside(path) }
+        let (basis, entry) = (Some(entry.basis), Some(entry.clone()));
+        RecordingFile { basis, entry, ..RecordingFile::inside(path) }
     };
     Ok(corpus.select(&Selection::default()).map_err(wrong)?.into_iter().map(named).collect())
 }

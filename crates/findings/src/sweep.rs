@@ -127,7 +127,8 @@ fn head(r: &SweepReport, out: &mut Report) {
     let grades = distinct(&r.cases.iter().collect::<Vec<_>>(), &|f| f.energy_grade.clone());
     trust.push(format!("energy: {}", grades.join("; ")));
     out.preamble.push(Line::new("trust", trust.join("; ")));
-    let work: Vec<String> = distinct(&workloads, &|f| f.work.clone().unwrap_or_default());
+    let work: BTreeSet<&str> = workloads.iter().filter_map(|c| c.facts.work.as_deref()).collect();
+    let work: Vec<&str> = work.into_iter().collect();
     if !work.is_empty() {
         let is = format!("{}; energy of workloads is that of the CPUs, running and idle", work.join(", "));
         out.preamble.push(Line::new("work", is));

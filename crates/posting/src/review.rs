@@ -277,7 +277,7 @@ fn differences(against: &Against) -> String {
     format!("decisions differ from {row} in {n} of {}{most}", counted(all, "recording", "recordings"))
 }
 
-/// `mixed.dat, CPU 0 at 4816.217 s, idle for 9.1 ms: +1 chose ...`
+/// `mixed.dat, CPU 0, decision 6 at 4816.217 s, woken after 9.1 ms: +1 chose ...`
 fn said(p: &ExplainedPeriod, row: &Row) -> String {
     let energy = format!("{}{} {}", if p.energy < 0.0 { "" } else { "+" }, number(p.energy), p.energy_unit);
     let later = if p.latency_ns < 0 { '-' } else { '+' };
@@ -285,7 +285,7 @@ fn said(p: &ExplainedPeriod, row: &Row) -> String {
     let inputs = ["sleep length", "latency limit", "utilisation"];
     let inputs: Vec<String> = inputs.into_iter().filter_map(|name| input(&p.after, name)).collect();
     format!(
-        "{}, CPU {}, decision {} at {:.6} s, idle for {}: {} chose {}, {} {}; energy {energy}, latency {latency} ({} % of \
+        "{}, CPU {}, decision {} at {:.6} s, woken after {}: {} chose {}, {} {}; until then energy {energy}, latency {latency} ({} % of \
          the recording's {}); {}",
         p.recording,
         p.cpu,
@@ -308,7 +308,13 @@ fn said(p: &ExplainedPeriod, row: &Row) -> String {
 fn choice(e: &Explanation) -> String {
     let state = usize::try_from(e.chosen.state).ok().and_then(|i| e.states.get(i));
     let name = state.map_or_else(|| e.chosen.state.to_string(), |s| s.name.clone());
-    format!("{name}, tick {}", if e.chosen.stop_tick { "stopped" } else { "kept" })
+    let was_stopped = e.inputs.iter().any(|i| i.name == "tick stopped" && i.value == 1);
+    let tick = match (was_stopped, e.chosen.stop_tick) {
+        (true, _) => "was stopped",
+        (false, true) => "stopped",
+        (false, false) => "kept",
+    };
+    format!("{name}, tick {tick}")
 }
 
 /// An input of a decision; nothing where it says nothing.
@@ -355,7 +361,8 @@ fn below(r: &ReviewReport, details: bool) -> Vec<Line> {
                 .to_owned()
         };
         out.push(Line::plain(format!(
-            "changes against base, geometric mean over recordings (of pp the mean); less is better; {interval}"
+            "changes in tables are against base, below a patch against the row above; geometric mean over recordings (of pp the \
+             mean); less is better; {interval}"
         )));
         out.push(Line::plain(
             "differ: wake events with another first choice; blocks: basic blocks executed for a decision",

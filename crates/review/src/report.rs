@@ -264,7 +264,7 @@ pub struct ExplainedPeriod {
     pub at_ns: u64,
     /// Until the wake event, ns.
     pub idle_ns: u64,
-    /// Energy after the patch, above that before it, in `energy_unit`.
+    /// Energy until the wake event, of all decisions until then: after the patch, above that before it, in `energy_unit`.
     pub energy: f64,
     pub energy_unit: String,
     /// How much longer the wake event waits, ns.

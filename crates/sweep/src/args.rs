@@ -62,7 +62,7 @@ pub struct SweepArgs {
     /// Say how much it is and how long it takes, and run nothing
     #[arg(long)]
     dry_run: bool,
-    /// Workloads to simulate, beside recordings or alone
+    /// Workloads to simulate, alone or together with recordings
     ///
     /// Names of `idlewise simulate --list`, or files in rt-app's grammar. Their energy is that of the CPUs, running and idle.
     #[arg(short, long, value_name = "LIST", value_delimiter = ',', help_heading = WORKLOADS)]
