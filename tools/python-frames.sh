@@ -9,4 +9,4 @@
 exec "$(dirname "$0")/python-packages.sh" "${1:?usage: python-frames.sh FOLDER}" numpy \
 	pyarrow==26.0.1 polars==2.1.0 pandas==3.1.1 duckdb==2.0.1 numpy==2.4.6 tqdm==4.70.1 optuna==5.0.0 salib==1.6.0 mypy==2.4.1 \
 	matplotlib==3.11.2 nbclient==0.11.0 ipykernel==7.4.0 \
-	distributed==2026.8.0 fsspec==2026.9.0 s3fs==2026.9.0 "moto[server]==5.2.5" trustme==1.2.1
+	distributed==2026.8.0 fsspec==2026.9.0 s3fs==2026.9.0 moto[s3]==5.2.5 flask==3.1.3 flask-cors==6.0.5 trustme==1.2.1

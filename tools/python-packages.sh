@@ -34,7 +34,8 @@ command -v python3 >/dev/null || {
 	exit 0
 }
 say "installing ${packages[*]} from PyPI for the tests"
-if ! { python3 -m venv --clear "$folder" && "$folder/bin/python" -m pip install -q --disable-pip-version-check "${packages[@]}"; } >&2; then
+# Python compiles what is imported; the rest of what is installed is far more.
+if ! { python3 -m venv --clear "$folder" && "$folder/bin/python" -m pip install -q --no-compile --disable-pip-version-check "${packages[@]}"; } >&2; then
 	rm -rf "$folder/bin"
 	say "cannot be installed (no network, or no venv: sudo apt-get install python3-venv)"
 fi

@@ -16,14 +16,19 @@ rm -rf "$package"
 mkdir -p "$package"
 cp -r python/idlewise "$package/"
 cp target/debug/lib_idlewise.so "$package/idlewise/_idlewise.abi3.so"
-export PYTHONPATH=$package PYTHONDONTWRITEBYTECODE=1 IDLEWISE=$PWD/target/debug/idlewise
+export PYTHONPATH=$package PYTHONPYCACHEPREFIX=$PWD/target/python-cache IDLEWISE=$PWD/target/debug/idlewise
 tests=("${@:2}")
 [ ${#tests[@]} -gt 0 ] || tests=(python/tests/test_*.py)
+# Two files at a time: much of what they do is to wait. What each prints comes as a whole.
+said=$(mktemp -d)
+trap 'rm -rf "$said"' EXIT
 all() {
 	local failed=0
-	for file in "${tests[@]}"; do
-		"$python" "$file" -v || failed=1
-	done
+	export python said
+	# shellcheck disable=SC2016
+	printf '%s\n' "${tests[@]}" | xargs -P 2 -I FILE bash -c '
+		rc=0; "$python" "$1" -v >"$said/${1##*/}" 2>&1 || rc=1
+		flock "$said" cat "$said/${1##*/}"; exit $rc' - FILE || failed=1
 	return $failed
 }
 all 2>&1 | awk -v skipped="${1:-/dev/null}" '

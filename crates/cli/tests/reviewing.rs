@@ -55,7 +55,17 @@ fn the_exit_status_is_that_of_conditions_and_all_forms_come_from_one_run() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name).display().to_string();
     let (json, page, table) = (file("r.json"), file("r.html"), file("r.csv"));
-    let more = ["--fail-if", "energy > +1%", "--fail-if", "worse > 0", "--also", &json, "--also", &table];
+    let more = [
+        "--no-simulation",
+        "--fail-if",
+        "energy > +1%",
+        "--fail-if",
+        "worse > 0",
+        "--also",
+        &json,
+        "--also",
+        &table,
+    ];
     let out = example(&[&more[..], &["--report", &page]].concat());
     assert_eq!(out.status.code(), Some(1), "{}", words(&out.stderr));
     let shown = words(&out.stdout);

@@ -2,6 +2,9 @@
 //! What a governor's own process sends back: a mark, a length, and so many bytes of postcard. Foreign code has the way back at
 //! hand, so whatever else comes through it is refused at once, and no more is taken than an answer can have.
 
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -40,6 +43,15 @@ impl Incoming {
             return Err(format!("has an answer of {length} bytes; at most {MOST} are allowed"));
         }
         Ok(usize::try_from(length).ok().and_then(|length| body.get(..length)))
+    }
+}
+
+/// [`assert_travels`], once for each type.
+pub(crate) fn assert_travels_once<T: Serialize + DeserializeOwned>() {
+    static SEEN: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
+    let new = SEEN.lock().unwrap_or_else(PoisonError::into_inner).insert(std::any::type_name::<T>());
+    if new {
+        assert_travels::<T>();
     }
 }
 

@@ -18,7 +18,7 @@ use std::sync::atomic::Ordering;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::answer::{Incoming, assert_travels, framed};
+use crate::answer::{Incoming, assert_travels_once, framed};
 use crate::child::{self, Bounds, Child, Watch, signal_name};
 use crate::object::loader;
 use crate::of_caller::CallerGovernor;
@@ -71,7 +71,7 @@ impl Governor {
     /// made.
     ///
     /// # Panics
-    /// Where assertions are on: the result is of a type that cannot travel ([`assert_travels`]). That holds for governors of ours
+    /// Where assertions are on: the result is of a type that cannot travel ([`assert_travels`](crate::assert_travels)). That holds for governors of ours
     /// too, so that no test of one with ours alone can miss it.
     pub fn run<T, F>(&self, job: F) -> Result<T, GovernorError>
     where
@@ -79,7 +79,7 @@ impl Governor {
         F: FnOnce(&Loader<'_>) -> Result<T, GovernorError>,
     {
         if cfg!(debug_assertions) {
-            assert_travels::<T>();
+            assert_travels_once::<T>();
         }
         match (self.own_of_caller(), self.bounds()) {
             (Some(own), _) => in_the_caller(self, &**own, job),

@@ -242,8 +242,18 @@ fn weight(step: u32, steps: u32, fall: Fall) -> u64 {
         // same on every machine. With ten states the product is below 10^27.
         Fall::Geometric => {
             let product = u128::from(SHALLOWEST).pow(steps - step) * u128::from(DEEPEST).pow(step);
-            let close = |r: &u64| u128::from(2 * r + 1).pow(steps) > product << steps;
-            (DEEPEST..SHALLOWEST).find(close).unwrap_or(SHALLOWEST)
+            let close = |r: u64| u128::from(2 * r + 1).pow(steps) > product << steps;
+            // The least that is close enough, of those from `low` to `high`.
+            let (mut low, mut high) = (DEEPEST, SHALLOWEST);
+            while low < high {
+                let middle = low.midpoint(high);
+                if close(middle) {
+                    high = middle;
+                } else {
+                    low = middle + 1;
+                }
+            }
+            low
         }
     }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use idlewise_model::near;
 
@@ -20,8 +22,7 @@ pub fn shipped() -> &'static [(&'static str, &'static str)] {
 /// file says.
 pub fn find(name_or_path: &str) -> Result<Platform, PlatformError> {
     if let Some((id, text)) = SHIPPED.iter().find(|(id, _)| *id == name_or_path) {
-        let platform = Platform::from_toml(text, &format!("platforms/{id}.toml"))?;
-        return Ok(Platform { origin: Origin::Shipped, ..platform });
+        return find_shipped(id, text);
     }
     let path = Path::new(name_or_path);
     let toml = path.extension().is_some_and(|e| e == "toml");
@@ -46,6 +47,19 @@ pub fn find(name_or_path: &str) -> Result<Platform, PlatformError> {
         Origin::File(_) => Origin::File(PathBuf::from(path)),
         other => other,
     };
+    Ok(platform)
+}
+
+/// Each file is read once: a search asks for the same machine thousands of times.
+fn find_shipped(id: &'static str, text: &str) -> Result<Platform, PlatformError> {
+    static READ: Mutex<BTreeMap<&str, Platform>> = Mutex::new(BTreeMap::new());
+    let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(platform) = read.get(id) {
+        return Ok(platform.clone());
+    }
+    let platform = Platform::from_toml(text, &format!("platforms/{id}.toml"))?;
+    let platform = Platform { origin: Origin::Shipped, ..platform };
+    read.insert(id, platform.clone());
     Ok(platform)
 }
 

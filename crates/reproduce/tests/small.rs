@@ -63,7 +63,7 @@ published = { other = 1 }
 rows = ["running"]
 "#;
 
-const DRAWING: Drawing = Drawing { seed: 1, samples: 20, draws: 2000 };
+const DRAWING: Drawing = Drawing { seed: 1, samples: 20, draws: 1000 };
 
 /// The experiment as a file, with samples next to it.
 fn stored(text: &str) -> (tempfile::TempDir, PathBuf) {

@@ -168,11 +168,12 @@ fn every_event_of_every_recording_in_every_spelling() {
         return;
     }
     let mut n = 0;
-    for path in all() {
-        // The coarser tellings say nothing new of a large file.
-        let large = path.metadata().unwrap().len() > 2_200_000;
-        for telling in TELLINGS.into_iter().filter(|t| !(large && t.micro)) {
-            n += compare(&path, telling);
+    for (i, path) in all().iter().enumerate() {
+        // A large file is told in two ways, another in other ones.
+        let large = path.metadata().unwrap().len() > 1_000_000;
+        let tellings = TELLINGS.into_iter().enumerate().filter(|(k, _)| !large || k % 3 == i % 3);
+        for (_, telling) in tellings {
+            n += compare(path, telling);
         }
     }
     assert!(n > 0);
