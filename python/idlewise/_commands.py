@@ -872,7 +872,7 @@ def diff(
 def review(
     *series: Value,
     base: Value,
-    recordings: Value | Iterable[Value],
+    recordings: Value | Iterable[Value] | None = None,
     governor: Value | Iterable[Value] | None = None,
     platform: Value | None = None,
     recorded_on: Value | None = None,
@@ -894,7 +894,7 @@ def review(
         the repository --base. C files are versions of one governor.
     base: What it is for: a kernel tree, 6.12, or a C file. A number is a version of
         Debian's kernel sources, in /usr/src or where IDLEWISE_KERNEL_SOURCES names.
-    recordings: Recordings, and folders of them
+    recordings: Recordings, and folders of them [default: corpus]
     governor: Judge these governors [default: those that change]
     platform: The machine to replay on [default: that of each recording]
     recorded_on: The machine that was recorded, of recordings that lack it

@@ -13,6 +13,10 @@ pub const MAX_CPUS: u32 = 8;
 const USUAL_CPUS: u32 = 4;
 /// The kernel takes no longer parameter.
 const MAX_PARAMETER: usize = 1024;
+/// What the synthetic driver takes (cpuidle-synth.c): states of a table, characters of a name, and times, ns.
+const SYNTH_STATES: usize = 10;
+const SYNTH_NAME: usize = 15;
+const SYNTH_TIME_NS: i64 = 1_000_000_000;
 
 /// Who puts the guest's CPUs to sleep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,6 +49,8 @@ pub struct Machine {
     pub cpus: u32,
     /// Who puts them to sleep.
     pub driver: IdleDriver,
+    /// How many idle states each CPU has.
+    pub(crate) states: Vec<usize>,
     /// Additions to the device tree, in source form.
     pub(crate) overlay: String,
     /// Additions to the kernel's command line.
@@ -81,7 +87,13 @@ impl Machine {
             return refuse("only the synthetic driver refuses entries".to_owned());
         }
         let mut parameters = String::new();
+        let of_cpu =
+            |cpu| platform.clusters.iter().find(|c| c.has(cpu)).map_or(0, |c| c.table.states().len());
+        let states: Vec<usize> = (0..cpus).map(of_cpu).collect();
         if driver == IdleDriver::Synth {
+            if let Some(why) = refused_by_synth(platform) {
+                return refuse(why);
+            }
             let tables = synth_tables(platform, cpus);
             if tables.len() > MAX_PARAMETER {
                 return refuse(format!(
@@ -98,7 +110,7 @@ impl Machine {
             Err(why) => return refuse(why),
         };
         let frequencies = frequencies(platform, cpus);
-        Ok(Self { platform: platform.id.clone(), cpus, driver, overlay, parameters, frequencies })
+        Ok(Self { platform: platform.id.clone(), cpus, driver, states, overlay, parameters, frequencies })
     }
 
     /// The additions to the kernel's command line.
@@ -124,6 +136,42 @@ impl Machine {
     pub fn device_tree(&self) -> &str {
         &self.overlay
     }
+}
+
+/// Why the synthetic driver does not take the states of `platform`, and what to do: with a table that it refuses the guest would run
+/// without idle states.
+fn refused_by_synth(platform: &Platform) -> Option<String> {
+    let states = |c: &Cluster| -> Vec<(String, i64)> {
+        let all = c.table.states().iter();
+        all.map(|s| (s.name.clone(), s.target_residency_ns.max(s.exit_latency_ns))).collect()
+    };
+    let why = platform.clusters.iter().find_map(|c| {
+        let all = states(c);
+        if all.len() > SYNTH_STATES {
+            return Some(format!(
+                "{} has {} idle states, and the driver takes {SYNTH_STATES}",
+                c.name,
+                all.len()
+            ));
+        }
+        all.into_iter().find_map(|(name, ns)| match ns {
+            _ if name.len() > SYNTH_NAME => Some(format!(
+                "the name {name} of {} is longer than the {SYNTH_NAME} characters of a kernel's",
+                c.name
+            )),
+            ns if ns > SYNTH_TIME_NS => Some(format!(
+                "{name} of {} has a latency or residency of {:.0} s, and the driver takes 1 s at most",
+                c.name,
+                ns as f64 / 1e9
+            )),
+            _ => None,
+        })
+    })?;
+    let id = &platform.id;
+    Some(format!(
+        "the synthetic driver cannot have its idle states: {why}; use --driver psci, which declares latencies and does not spend \
+         them, or a copy without that state (idlewise platform show {id} --toml >mine.toml, then --platform ./mine.toml)"
+    ))
 }
 
 /// The parameter of cpuidle-synth.c.

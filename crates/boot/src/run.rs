@@ -185,6 +185,14 @@ impl<'a> Lab<'a> {
                 tail(&console)
             ))
         })?;
+        if let Err(why) = has_states(&results, &run.machine.states) {
+            let kept = above.join("failed-boot.log");
+            fs::copy(results.join("dmesg"), &kept).map_err(BootError::io(&kept))?;
+            return Err(BootError::Guest(format!(
+                "{what} {why}, so it says nothing of that machine; nothing is kept but the kernel's log, {}",
+                kept.display()
+            )));
+        }
         fs::rename(&console, results.join("console")).map_err(BootError::io(&results))?;
         for (name, text) in files {
             let path = results.join(name);
@@ -325,7 +333,59 @@ impl<'a> Lab<'a> {
     }
 }
 
+/// Whether every CPU of the guest had as many idle states as its machine, by the counters that it left in `results`; and what its
+/// kernel said where it had not.
+fn has_states(results: &Path, states: &[usize]) -> Result<(), String> {
+    let text = |name: &str| fs::read(results.join(name)).unwrap_or_default();
+    let counters = String::from_utf8_lossy(&text("counters-before")).into_owned();
+    for (cpu, expected) in states.iter().enumerate() {
+        let of_cpu = format!("cpu{cpu}/cpuidle/state");
+        let has = counters.lines().filter(|l| l.starts_with(&of_cpu) && l.contains("/name:")).count();
+        if has == *expected {
+            continue;
+        }
+        let log = String::from_utf8_lossy(&text("dmesg")).into_owned();
+        let said: Vec<&str> =
+            log.lines().filter(|l| l.contains("cpuidle") && !l.contains("Kernel command")).collect();
+        let said = said.last().map_or_else(String::new, |l| format!("; its kernel says: {}", l.trim()));
+        return Err(format!("had {has} idle states on CPU {cpu}, not the {expected} of the platform{said}"));
+    }
+    Ok(())
+}
+
 /// A path as the value of an option of QEMU's, in which a comma begins the next.
 fn option(path: &Path) -> String {
     path.display().to_string().replace(',', ",,")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guest_without_the_idle_states_of_its_machine_is_noticed() {
+        let results = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(results.path().join(name), text).unwrap();
+        let of = |cpu: u32, states: u32| -> String {
+            (0..states)
+                .map(|s| format!("cpu{cpu}/cpuidle/state{s}/name:S{s}\ncpu{cpu}/cpuidle/state{s}/usage:7\n"))
+                .collect()
+        };
+        write(
+            "dmesg",
+            "[    0.1] cpuidle: using governor menu\n[    0.2] cpuidle-synth: table 0 is not understood (-22)\n",
+        );
+        write("counters-before", &format!("cpu0/at_ns:5\n{}cpu1/at_ns:6\n{}", of(0, 2), of(1, 3)));
+        assert_eq!(has_states(results.path(), &[2, 3]), Ok(()));
+        write("counters-before", "cpu0/at_ns:5\ncpu1/at_ns:6\n");
+        let why = has_states(results.path(), &[2, 3]).unwrap_err();
+        assert!(
+            why.starts_with("had 0 idle states on CPU 0, not the 2 of the platform; its kernel says: "),
+            "{why}"
+        );
+        assert!(why.ends_with("table 0 is not understood (-22)"), "{why}");
+        // Eleven CPUs: the counters of cpu1 are not those of cpu10.
+        write("counters-before", &format!("{}{}", of(1, 2), of(10, 3)));
+        assert!(has_states(results.path(), &[0, 2, 0]).is_ok());
+    }
 }

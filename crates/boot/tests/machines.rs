@@ -84,6 +84,12 @@ fn what_cannot_be_a_guest_is_refused_with_the_reason() {
     assert!(why.contains("it has 6 CPUs"), "{why}");
     let why = refused("rk3399", None, IdleDriver::Psci, 10);
     assert!(why.contains("only the synthetic driver refuses"), "{why}");
+    // Its s2idle has a residency of an hour, and more: the driver would refuse the whole table, and the guest run without idle states.
+    let why = refused("mt8196", None, IdleDriver::Synth, 0);
+    for part in ["s2idle of little", "3600 s", "--driver psci", "platform show mt8196 --toml"] {
+        assert!(why.contains(part), "no {part} in {why}");
+    }
+    assert_eq!(machine("mt8196", IdleDriver::Psci).cpus, 8);
 }
 
 fn machines_of(platform: &Platform) -> Vec<Machine> {

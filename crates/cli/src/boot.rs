@@ -113,7 +113,7 @@ pub(crate) struct BootRunArgs {
     /// idles skips that time.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=3600))]
     pub(crate) settle: u32,
-    /// Boot everything N times, each time with another start and a load that is a little different
+    /// Boot everything N times, each time a little later
     ///
     /// The same run again would be the same to the bit. Of the file of rt-app each run after the first has all times
     /// longer or shorter by up to 3 %. What is recorded already is not booted again.

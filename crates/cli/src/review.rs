@@ -24,7 +24,7 @@ pub(crate) struct ReviewArgs {
     #[arg(short, long, value_name = "TREE")]
     pub(crate) base: String,
     /// Recordings, and folders of them
-    #[arg(short, long, value_name = "PATH", num_args = 1.., required = true)]
+    #[arg(short, long, value_name = "PATH", num_args = 1.., default_value = "corpus")]
     pub(crate) recordings: Vec<PathBuf>,
     /// Judge these governors [default: those that change]
     #[arg(short, long, value_name = "LIST", value_delimiter = ',')]

@@ -66,15 +66,18 @@ impl RecordingFile {
         Self { path, name, by_user: false, recorded_on: None, basis: None, refused: None, entry: None }
     }
 
+    /// Why a recording of a folder or a corpus is not used that is graded poor, and what to do.
+    #[must_use]
+    pub fn poor(reasons: &str) -> String {
+        format!("its grade is poor: {reasons}; name the file itself to use it all the same")
+    }
+
     /// It with what reading it tells, at `here`: whether it is what the index of its corpus says, and which machine that names.
     #[must_use]
     pub fn compared(mut self, here: &Path) -> Self {
         let Some(entry) = &self.entry else { return self };
         self.refused = match presence(here, entry) {
-            Presence::Whole if entry.trust == POOR => {
-                let why = entry.reasons.join("; ");
-                Some(format!("its grade is poor: {why}; name the file itself to use it all the same"))
-            }
+            Presence::Whole if entry.trust == POOR => Some(Self::poor(&entry.reasons.join("; "))),
             Presence::Whole => None,
             Presence::Missing => Some("the index has it, and the file is not there".to_owned()),
             Presence::Changed(why) => Some(format!("not what the index says: {why}")),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use clap::ValueEnum;
-use idlewise_answer::{Column, Contender, Group, Role, Spread, spreads};
+use idlewise_answer::{Column, Contender, Grade, Group, Reason, ReasonId, Role, Spread, spreads};
 use idlewise_corpus::{Basis, Corpus, Entry, Presence, Split};
 use idlewise_governor::{offering, on_offer};
 use idlewise_recording::governors::{ForeignHead, baseline, candidates, foreign};
@@ -217,11 +217,7 @@ fn one(
 ) -> Result<Result<RunRecording, Skipped>, CollectError> {
     let skipped = |why: String| Ok(Err(Skipped { id: entry.id.clone(), why }));
     if entry.trust == "poor" && request.poor != Poor::Use {
-        let option = match request.poor {
-            Poor::LeaveOutWithout(option) => format!(" ({option})"),
-            Poor::Use | Poor::LeaveOut => String::new(),
-        };
-        return skipped(format!("its grade is poor: {}{option}", entry.reasons.join("; ")));
+        return skipped(poor(&entry.reasons.join("; "), request));
     }
     let path = corpus.path(entry);
     match corpus.check(entry) {
@@ -239,6 +235,12 @@ fn one(
         ..ReplayRequest::default()
     };
     let mut report = replay(&asked, &|_, _| ())?;
+    // The index may be older than what idlewise knows of recordings now.
+    let against: Vec<&str> =
+        report.answer.trust.reasons.iter().filter(|r| speaks_against(r)).map(|r| r.words.as_str()).collect();
+    if !against.is_empty() && request.poor != Poor::Use {
+        return skipped(poor(&against.join("; "), request));
+    }
     let Some(trace) = report.traces.pop() else { unreachable!("one trace was asked for") };
     let result = |g: GovernorResult| RunResult {
         governor: g.governor,
@@ -254,6 +256,20 @@ fn one(
         split: entry.split,
         results: trace.governors.into_iter().map(result).collect(),
     }))
+}
+
+/// Why a recording is left out that is graded poor.
+fn poor(reasons: &str, request: &RunRequest) -> String {
+    let option = match request.poor {
+        Poor::LeaveOutWithout(option) => format!(" ({option})"),
+        Poor::Use | Poor::LeaveOut => String::new(),
+    };
+    format!("its grade is poor: {reasons}{option}")
+}
+
+/// Whether it makes a recording poor, whatever the governors are that run on it.
+fn speaks_against(reason: &Reason) -> bool {
+    reason.grade == Grade::Poor && reason.id != ReasonId::Sensitivity
 }
 
 /// The results of `recording` against that number `base`.

@@ -141,8 +141,9 @@ impl Words {
         let patterns = [
             // An address.
             (r"\b0x[0-9a-fA-F]+\b", "?"),
-            // A time on the trace's clock.
-            (r"\b[0-9]+\.[0-9]{3,} s\b", "? s"),
+            // A time on the trace's clock, which has more digits than our notes give a duration.
+            (r"\b[0-9]+\.[0-9]{6,} s\b", "? s"),
+            (r"\bat [0-9]+\.[0-9]+ s\b", "at ? s"),
             (r"\b[0-9]{10,}\b", "?"),
             (r"\bpid [0-9]+\b", "pid ?"),
             // A path of two parts or more.
@@ -156,12 +157,25 @@ impl Words {
     }
 
     fn scrub(&self, text: &str) -> String {
-        let named =
-            if self.name.is_empty() { text.to_owned() } else { text.replace(&self.name, "the trace") };
+        let named = self.unnamed(text);
         let scrub = |text: String, (regex, instead): &(Regex, &'static str)| {
             regex.replace_all(&text, *instead).into_owned()
         };
         self.patterns.iter().fold(named, scrub)
+    }
+
+    /// `text` without the name of the recording's file, where that is a name: `trace`, as folders of the boot lab are called, is a word
+    /// of our own sentences and names nobody.
+    fn unnamed(&self, text: &str) -> String {
+        let is_word = self.name.chars().all(|c| c.is_ascii_lowercase());
+        if self.name.is_empty() {
+            return text.to_owned();
+        }
+        if is_word {
+            let rest = text.strip_prefix(&self.name).filter(|rest| rest.starts_with(':'));
+            return rest.map_or_else(|| text.to_owned(), |rest| format!("the trace{rest}"));
+        }
+        text.replace(&self.name, "the trace")
     }
 
     fn note(&self, note: &Note) -> Note {
@@ -211,6 +225,22 @@ mod tests {
         assert_eq!(governor_name(tree), "linux:6.12/teo");
         assert_eq!(governor_name("linux:6.12/teo"), "linux:6.12/teo");
         assert_eq!(governor_name("menu"), "menu");
+    }
+
+    #[test]
+    fn sentences_of_ours_stay_whole() {
+        // As the boot lab's recordings have them: the folder is called `trace`.
+        let words = Words::new("trace");
+        for text in [
+            "7 idle periods, 0.123 s together, without a governor: the recording has choices for other idle periods",
+            "The comparison of a replay with the kernel's choices leaves them out for a trace, and includes them for a tape",
+        ] {
+            assert_eq!(words.scrub(text), text);
+            assert_eq!(words.note(&NoteId::NoGovernor.note(text)).words, text);
+        }
+        assert_eq!(words.scrub("trace: first: CPU 0 at 4816.217 s"), "the trace: first: CPU 0 at ? s");
+        // A word that could be a person's name goes where it stands for the file.
+        assert_eq!(Words::new("jane").scrub("jane: lost"), "the trace: lost");
     }
 
     #[test]

@@ -247,3 +247,18 @@ fn a_changed_recording_ends_a_run_and_poor_ones_are_left_out() {
     let why = ran(&corpus).unwrap_err().to_string();
     assert!(why.contains("changed or replaced"), "{why}");
 }
+
+#[test]
+fn notes_of_the_tapes_that_ship_are_whole_sentences() {
+    let corpus = Corpus::open(&root().join("corpus")).unwrap();
+    let mut notes = 0;
+    for entry in corpus.index().recordings.iter().filter(|e| e.file.extension().is_some_and(|e| e == "tape"))
+    {
+        for note in tape(&corpus.path(entry)).notes {
+            let damaged = ["a the", "? s together"].iter().find(|part| note.words.contains(**part));
+            assert_eq!(damaged, None, "{}: {}", entry.id, note.words);
+            notes += 1;
+        }
+    }
+    assert!(notes >= 60, "{notes}");
+}

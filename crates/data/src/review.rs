@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use idlewise_columns::DataTable;
-use idlewise_review::ReviewReport;
+use idlewise_review::{Against, Effect, ReviewReport};
 
 use crate::declared::{Declared, NUMBER, TEXT, row, table};
 
@@ -9,7 +9,11 @@ pub(crate) const COLUMNS: &[Declared] = &[
     ("row", TEXT, "`+1` after the first patch"),
     ("patch", TEXT, "subject of the patch, or the file's name"),
     ("against", TEXT, "the row that it is compared with: `base`, and the row above"),
-    ("recording", TEXT, "the recording, or `all` for the mean over all"),
+    (
+        "recording",
+        TEXT,
+        "the recording, or `all` for the mean over all; `measured`, `emulated`, `model`, `of no corpus`: of these",
+    ),
     ("machine", TEXT, "the machine that was recorded"),
     ("metric", TEXT, "the measure"),
     ("before", NUMBER, "its value in the other row, in the unit of the measure"),
@@ -17,6 +21,10 @@ pub(crate) const COLUMNS: &[Declared] = &[
     ("change", NUMBER, "% of the value before; percentage points of shares"),
     ("change_low", NUMBER, "of `all`: the 95 % interval, recordings resampled by machine, from"),
     ("change_high", NUMBER, "to"),
+    ("change_median", NUMBER, "of several recordings: the median change"),
+    ("fell", NUMBER, "in how many of them it fell"),
+    ("same", NUMBER, "in how many it stayed the same"),
+    ("rose", NUMBER, "in how many it rose"),
 ];
 
 /// One row for each governor, patch, other row, recording and measure; those of all recordings together have the interval.
@@ -47,16 +55,20 @@ pub fn review(r: &ReviewReport) -> DataTable {
                             change.and_then(finite),
                             nothing,
                             nothing,
+                            nothing,
+                            nothing,
+                            nothing,
+                            nothing,
                         ]);
                     }
                 }
-                for e in &against.effects {
+                for (of, e) in parts(against) {
                     t.push(row![
                         &g.governor,
                         &after.row,
                         patch,
                         &against.row,
-                        "all",
+                        of,
                         None::<&str>,
                         e.metric,
                         nothing,
@@ -64,12 +76,22 @@ pub fn review(r: &ReviewReport) -> DataTable {
                         e.mean.and_then(finite),
                         e.interval.map(|i| i.low),
                         e.interval.map(|i| i.high),
+                        e.median.and_then(finite),
+                        e.fell as f64,
+                        e.same as f64,
+                        e.rose as f64,
                     ]);
                 }
             }
         }
     }
     t
+}
+
+/// What all recordings show, then those of each basis.
+fn parts(against: &Against) -> impl Iterator<Item = (&str, &Effect)> {
+    let of_bases = against.by_basis.iter().flat_map(|part| part.effects.iter().map(|e| (part.name(), e)));
+    against.effects.iter().map(|e| ("all", e)).chain(of_bases)
 }
 
 fn finite(v: f64) -> Option<f64> {

@@ -56,10 +56,15 @@ fn table(r: &ReviewReport, g: &GovernorReview) -> Table {
         Column::text("row", "after"),
         Column::text("patch", "patch"),
         Column::text("against", "against"),
+        Column::text("of", "over"),
         Column::text("metric", "measure"),
         Column::number("mean", "change, mean", "%, points"),
         Column::number("low", "95 %, from", ""),
         Column::number("high", "to", ""),
+        Column::number("median", "median", "%, points"),
+        Column::number("fell", "fell in", ""),
+        Column::number("same", "same in", ""),
+        Column::number("rose", "rose in", ""),
         Column::number("recordings", "recordings", ""),
         Column::number("differing", "of them with another decision", ""),
     ];
@@ -69,17 +74,24 @@ fn table(r: &ReviewReport, g: &GovernorReview) -> Table {
     for row in &g.rows {
         let patch = r.patches.iter().find(|p| p.row == row.row).map_or("", |p| p.name.as_str());
         for against in row.against_base.iter().chain(&row.against_above) {
-            for e in &against.effects {
+            let bases = against.by_basis.iter().flat_map(|p| p.effects.iter().map(|e| (p.name(), e)));
+            for (of, e) in against.effects.iter().map(|e| ("all", e)).chain(bases) {
+                let differing = if of == "all" { (against.differing as f64).into() } else { Cell::from("") };
                 let cells: Vec<Cell> = vec![
                     row.row.as_str().into(),
                     patch.into(),
                     against.row.as_str().into(),
+                    of.into(),
                     e.metric.into(),
                     e.mean.into(),
                     e.interval.map(|i| i.low).into(),
                     e.interval.map(|i| i.high).into(),
+                    e.median.into(),
+                    (e.fell as f64).into(),
+                    (e.same as f64).into(),
+                    (e.rose as f64).into(),
                     (e.recordings as f64).into(),
-                    (against.differing as f64).into(),
+                    differing,
                 ];
                 t.rows.push(cells);
             }

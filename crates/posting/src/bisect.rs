@@ -34,7 +34,7 @@ pub fn bisect(r: &BisectReport, details: bool) -> Report {
     let problems = r.steps.iter().filter_map(|s| Some(s.problem.as_ref()?.words(&s.name, &r.governor)));
     out.footer.extend(problems.map(|words| Line::new("!", words)));
     out.footer.extend(r.on.assumes.iter().map(|words| Line::new("note", words)));
-    out.footer.extend(notes::lines(&r.on.warnings, &r.on.left_out, details));
+    out.footer.extend(notes::lines(&r.on, details));
     if r.without_change > 0 {
         let n = counted(r.without_change, "commit", "commits");
         out.footer

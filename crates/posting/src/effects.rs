@@ -42,6 +42,28 @@ pub(crate) fn cell(e: &Effect) -> String {
     }
 }
 
+/// The mean of some of the recordings: `-2.1%`, with ` ~` where nothing is shown, ` ?` without an interval.
+pub(crate) fn mean(e: &Effect) -> String {
+    let Some(mean) = e.mean else { return UNKNOWN.to_owned() };
+    let mark = match e.shown {
+        Shown::Same => return "same".to_owned(),
+        Shown::Nothing => " ~",
+        Shown::NoInterval => " ?",
+        Shown::Less | Shown::More => "",
+    };
+    format!("{}{}{mark}", signed(mean), e.unit)
+}
+
+/// The middle of the recordings.
+pub(crate) fn middle(e: &Effect) -> String {
+    e.median.map_or_else(|| UNKNOWN.to_owned(), |median| format!("{}{}", signed(median), e.unit))
+}
+
+/// In how many recordings it fell, stayed the same, rose: `61:13:8`.
+pub(crate) fn counts(e: &Effect) -> String {
+    format!("{}:{}:{}", e.fell, e.same, e.rose)
+}
+
 /// What measures are called in sentences.
 pub(crate) fn name(metric: &str) -> &str {
     match metric {
@@ -53,7 +75,7 @@ pub(crate) fn name(metric: &str) -> &str {
     }
 }
 
-/// A change in words: `energy -2.1 % (-2.9 to -1.3)`, `latency ~ (not worse by 1 %: shown)`.
+/// A change in words: `energy -2.1 % (-2.9 to -1.3), median -0.40, 61:13:8`, `latency ~ (not worse by 1 %: shown)`.
 pub(crate) fn words(e: &Effect) -> String {
     let called = name(e.metric);
     let unit = if e.unit == "pp" { "pp" } else { " %" };
@@ -64,13 +86,23 @@ pub(crate) fn words(e: &Effect) -> String {
         None => String::new(),
     };
     let Some(mean) = e.mean else { return format!("{called} {UNKNOWN}") };
+    let recordings = match e.median {
+        Some(median) if e.recordings > 1 => format!(", median {}, {}", signed(median), counts(e)),
+        _ => String::new(),
+    };
     match (e.shown, e.interval) {
         (Shown::Same, _) => format!("{called} the same"),
         (Shown::Nothing, Some(i)) => {
-            format!("{called} {NOTHING} ({} to {}{unit}{not_worse})", signed(i.low), signed(i.high))
+            format!(
+                "{called} {NOTHING} ({} to {}{unit}{not_worse}){recordings}",
+                signed(i.low),
+                signed(i.high)
+            )
         }
-        (_, Some(i)) => format!("{called} {}{unit} ({} to {})", signed(mean), signed(i.low), signed(i.high)),
-        (_, None) => format!("{called} {}{unit} ?", signed(mean)),
+        (_, Some(i)) => {
+            format!("{called} {}{unit} ({} to {}){recordings}", signed(mean), signed(i.low), signed(i.high))
+        }
+        (_, None) => format!("{called} {}{unit} ?{recordings}", signed(mean)),
     }
 }
 

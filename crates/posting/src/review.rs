@@ -5,10 +5,10 @@ use idlewise_corpus::Basis;
 use idlewise_explain::{Explanation, InputValue, Unit};
 use idlewise_report::{Line, Report, Table, duration, number, percent};
 use idlewise_review::{
-    Against, ExplainedPeriod, GovernorReview, Moved, PatchHead, RecordingChange, ReviewReport, Row,
+    Against, Effect, ExplainedPeriod, GovernorReview, Moved, PatchHead, RecordingChange, ReviewReport, Row,
 };
 
-use crate::effects::{NOTHING, at_least, cell, counted, signed, words};
+use crate::effects::{NOTHING, at_least, cell, counted, counts, mean, middle, signed, words};
 use crate::notes;
 
 /// Columns of the table, by the names of measures.
@@ -79,32 +79,25 @@ fn title(patch: &PatchHead) -> String {
     format!("{commit}{}", patch.name)
 }
 
-/// A row for the base, and one after each patch.
+/// A row for the base. After each patch the mean over all recordings, what their middle is and how many go which way, and the means of
+/// those of each basis: so that a few that carry the mean are seen.
 fn rows(governor: &GovernorReview) -> Table {
-    let head = [
-        governor.governor.as_str(),
-        "differ",
-        "energy",
-        "latency",
-        "p99",
-        "too deep",
-        "too shallow",
-        "blocks",
-    ];
+    let name = governor.governor.as_str();
+    let head =
+        [name, "recordings", "differ", "energy", "latency", "p99", "too deep", "too shallow", "blocks"];
     let mut t = Table::new("", head.map(str::to_owned).to_vec());
+    t.text_columns = 2;
     for row in &governor.rows {
-        let mut cells = vec![row.row.clone()];
+        let mut cells = vec![row.row.clone(), String::new()];
         match (&row.same_as, &row.against_base, &row.problem) {
             (Some(same), ..) => cells.push(format!("as {same}")),
             (None, Some(against), problem) => {
                 if problem.is_some() {
                     cells[0] += " !";
                 }
+                "mean".clone_into(&mut cells[1]);
                 cells.push(format!("{}%", idlewise_report::share(against.differ_pct, 1)));
-                cells.extend(COLUMNS.map(|metric| {
-                    let effect = against.effects.iter().find(|e| e.metric == metric);
-                    effect.map_or_else(String::new, cell)
-                }));
+                cells.extend(of_measures(&against.effects, cell));
                 cells.push(row.blocks_pct.map_or_else(|| "?".to_owned(), |pct| format!("{}%", signed(pct))));
             }
             (None, None, Some(_)) => cells.push("!".to_owned()),
@@ -113,10 +106,30 @@ fn rows(governor: &GovernorReview) -> Table {
                 cells.push(row.blocks.map_or_else(|| "?".to_owned(), |n| format!("{n:.1}")));
             }
         }
-        cells.resize(head.len(), String::new());
         t.rows.push(cells);
+        let several = |a: &&Against| row.same_as.is_none() && a.differing > 0 && a.recordings > 1;
+        if let Some(against) = row.against_base.as_ref().filter(several) {
+            let mut more = |name: String, cells: Vec<String>| {
+                t.rows.push([String::new(), name, String::new()].into_iter().chain(cells).collect());
+            };
+            more("median".to_owned(), of_measures(&against.effects, middle));
+            more(COUNTS.to_owned(), of_measures(&against.effects, counts));
+            for part in &against.by_basis {
+                more(format!("{} {}", part.recordings, part.name()), of_measures(&part.effects, mean));
+            }
+        }
     }
+    t.rows.iter_mut().for_each(|row| row.resize(head.len(), String::new()));
     t
+}
+
+/// What stands before numbers of recordings.
+const COUNTS: &str = "fell:same:rose";
+
+/// A cell for each measure of the table.
+fn of_measures(effects: &[Effect], cell: fn(&Effect) -> String) -> Vec<String> {
+    let of = |metric| effects.iter().find(|e| e.metric == metric).map_or_else(String::new, cell);
+    COLUMNS.into_iter().map(of).collect()
 }
 
 /// Simulated workloads: a column after each patch.
@@ -335,7 +348,7 @@ fn input(e: &Explanation, name: &str) -> Option<String> {
 /// What the numbers mean, and what they depend on.
 fn below(r: &ReviewReport, details: bool) -> Vec<Line> {
     let mut out: Vec<Line> = r.on.assumes.iter().map(|words| Line::new("note", words)).collect();
-    out.extend(notes::lines(&r.on.warnings, &r.on.left_out, details));
+    out.extend(notes::lines(&r.on, details));
     for g in &r.governors {
         out.extend(
             g.not_booted.iter().map(|why| Line::new("note", format!("{}: not booted: {why}", g.governor))),
@@ -343,8 +356,15 @@ fn below(r: &ReviewReport, details: bool) -> Vec<Line> {
         if let Some(booted) = &g.booted {
             out.push(Line::new(
                 "note",
-                "booted: each run has another start and load; ~: nothing is shown in this kernel",
+                "booted: each run of a version starts later, under the same load; ~: nothing is shown in this kernel under this load",
             ));
+            if g.rows.iter().filter_map(|row| row.booted.as_ref()).any(|b| !b.as_recorded) {
+                out.push(Line::new(
+                    "note",
+                    "booted, ?: the governor in user space does not make the kernel's choices from the same inputs, or the \
+                     kernel's counters differ from the trace: do not trust that row",
+                ));
+            }
             out.extend(booted.complaints.iter().map(|words| Line::new("note", words)));
         }
     }
@@ -361,16 +381,23 @@ fn below(r: &ReviewReport, details: bool) -> Vec<Line> {
                 .to_owned()
         };
         out.push(Line::plain(format!(
-            "changes in tables are against base, below a patch against the row above; geometric mean over recordings (of pp the \
-             mean); less is better; {interval}"
+            "changes in tables are against base, below a patch against the row above; mean: geometric mean over recordings (of pp \
+             the mean); {COUNTS}: in how many recordings; less is better; {interval}"
         )));
+        let rows = || r.governors.iter().flat_map(|g| &g.rows).filter_map(|row| row.against_base.as_ref());
+        if rows().any(|against| !against.by_basis.is_empty()) {
+            out.push(Line::plain(
+                "measured: a kernel on a machine or in a guest; emulated: a kernel on an emulated machine, with the idle states of \
+                 a platform file; model: a simulation; each the mean of these recordings alone (?: of fewer than 5 machines)",
+            ));
+        }
         out.push(Line::plain(
             "differ: wake events with another first choice; blocks: basic blocks executed for a decision",
         ));
         if r.governors.iter().any(|g| g.rows.iter().any(|row| !row.simulated.is_empty())) {
             out.push(Line::plain(
-                "recordings: open loop, a late wakeup delays nothing; simulated: 5 runs of 2 s, a model; workloads of which \
-                 nothing is shown are left out",
+                "recordings: open loop, a late wakeup delays nothing; simulated: a model, 5 runs of 10 s; \
+                 power without the first 2 s, in which nothing has a history; workloads of which nothing is shown are left out",
             ));
         } else {
             out.push(Line::plain("recordings are replayed in an open loop: a late wakeup delays nothing"));

@@ -16,7 +16,7 @@ use crate::versions::Lineage;
 const PLATFORM: &str = "rk3399";
 const WORKLOAD: &str = "timer";
 const SECONDS: u32 = 3;
-/// Each is booted so often, with another load and start: another kernel is another machine in small things.
+/// Each is booted so often, each time a little later: another kernel is another machine in small things. The load is the same.
 const STARTS: u32 = 5;
 
 /// Passes on what is being done.

@@ -3,7 +3,7 @@
 
 use idlewise_score::measure::DECIDING;
 use idlewise_score::{Better, Measure, Unit};
-use idlewise_stats::{GroupedChanges, Interval};
+use idlewise_stats::{GroupedChanges, Interval, median};
 use idlewise_study::compare::MeasureChange;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,6 +17,12 @@ pub struct Effect {
     pub unit: &'static str,
     /// Geometric mean over recordings, of shares the mean; nothing where no recording has it.
     pub mean: Option<f64>,
+    /// The middle of the recordings: far from the mean where a few of them carry it.
+    pub median: Option<f64>,
+    /// In how many recordings it fell, stayed the same, rose.
+    pub fell: usize,
+    pub same: usize,
+    pub rose: usize,
     /// Of 95 %, by resampling the machines of the recordings with replacement; nothing for fewer than five machines.
     pub interval: Option<Interval>,
     /// Recordings that tell it.
@@ -68,6 +74,8 @@ impl Effect {
             }
         }
         let all = GroupedChanges::of(&known, is_share);
+        let values: Vec<f64> = known.iter().map(|(_, value)| *value).collect();
+        let count = |is: fn(f64) -> bool| values.iter().filter(|v| is(**v)).count();
         let (mean, interval) = (all.mean(), all.interval(0.95));
         let shown = match interval {
             _ if same && mean.is_some() => Shown::Same,
@@ -85,6 +93,10 @@ impl Effect {
             metric: measure.name,
             unit: if is_share { "pp" } else { "%" },
             mean,
+            median: median(&values),
+            fell: count(|v| v < 0.0),
+            same: count(|v| v == 0.0),
+            rose: count(|v| v > 0.0),
             interval,
             recordings: known.len(),
             shown,
@@ -133,6 +145,14 @@ mod tests {
         assert_eq!((small.shown, small.not_worse), (Shown::Nothing, Some(true)));
         let worse = effect(&[&[4.0], &[5.0], &[3.0], &[4.5], &[4.0], &[3.5]]);
         assert!(worse.shown == Shown::More && worse.is_worse() && worse.not_worse == Some(false));
+    }
+
+    #[test]
+    fn one_recording_that_carries_the_mean_is_seen_in_the_median_and_the_counts() {
+        let carried = effect(&[&[-0.1, -0.1, 0.0], &[-0.2], &[0.0], &[-0.1], &[-0.1, 900.0]]);
+        assert!(carried.mean.unwrap() > 20.0, "{carried:?}");
+        assert!((carried.median.unwrap() + 0.1).abs() < 1e-9, "{carried:?}");
+        assert_eq!((carried.fell, carried.same, carried.rose), (5, 2, 1));
     }
 
     #[test]

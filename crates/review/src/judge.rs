@@ -31,6 +31,11 @@ pub fn review(
     progress: &(dyn Fn(&str, usize, usize) + Sync),
 ) -> Result<ReviewReport, CommandError> {
     let conditions = conditions::read(&request.fail_if)?;
+    if let Some(missing) = request.recordings.iter().find(|path| !path.exists()) {
+        let why = "there is no such file or folder; --recordings names recordings, folders of them, or a corpus (the one that ships with \
+                   idlewise is corpus/ of its sources)";
+        return Err(CommandError::input(missing, why));
+    }
     let files = recordings::named(&request.recordings)?;
     let series = series::read(&request.series, &request.governors, base::find(&request.base)?)?;
     progress("compiling", 0, 1);

@@ -32,7 +32,7 @@ pub use effect::{Effect, Shown};
 pub use judge::review;
 pub use patch::{Problem, ProblemKind};
 pub use report::{
-    Against, Booted, BootedChange, BootedNumber, Evidence, ExplainedPeriod, Finding, GovernorReview, LeftOut,
-    Moved, PatchHead, RecordingChange, RecordingHead, ReviewReport, ReviewRequest, Row, RowCheck, SCHEMA,
-    SimulatedChange,
+    Against, BasisEffects, Booted, BootedChange, BootedNumber, Evidence, ExplainedPeriod, Finding,
+    GovernorReview, LeftOut, Moved, PatchHead, RecordingChange, RecordingHead, ReviewReport, ReviewRequest,
+    Row, RowCheck, SCHEMA, SimulatedChange,
 };

@@ -18,7 +18,12 @@ pub(crate) fn sorted<T>(
         match result {
             Ok(value) => used.push((named, value)),
             Err(e) if named.by_user => return Err(e),
-            Err(e) => left_out.push(LeftOut { name: named.name.clone(), why: e.to_string() }),
+            Err(e) => {
+                // The name says which.
+                let (why, path) = (e.to_string(), format!("{}: ", named.path.display()));
+                let why = why.strip_prefix(&path).unwrap_or(&why).to_owned();
+                left_out.push(LeftOut { name: named.name.clone(), why });
+            }
         }
     }
     if used.is_empty() {

@@ -72,8 +72,10 @@ pub struct Evidence {
     pub recordings: Vec<RecordingHead>,
     /// Machines that the recordings are of.
     pub machines: usize,
-    /// Recordings that say nothing.
+    /// Recordings that are in no mean: what cannot be replayed, and what a folder or a corpus has that is graded poor.
     pub left_out: Vec<LeftOut>,
+    /// Recordings that are graded poor, and are in the means since they were named themselves.
+    pub poor: Vec<LeftOut>,
     /// What is assumed about recordings by hand.
     pub assumes: Option<String>,
     /// What makes recordings doubtful.
@@ -117,7 +119,7 @@ pub struct RecordingHead {
     pub fidelity: Result<FidelityHead, NotKnown>,
 }
 
-/// A recording that is not used.
+/// A recording, and what speaks against it.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct LeftOut {
     pub name: String,
@@ -242,8 +244,22 @@ pub struct Against {
     pub differ_pct: f64,
     /// One for each measure that decides.
     pub effects: Vec<Effect>,
+    /// The same of the recordings of each basis; empty where all are of one.
+    pub by_basis: Vec<BasisEffects>,
     /// One for each recording that both ran on.
     pub on: Vec<RecordingChange>,
+}
+
+/// What the recordings of one basis show.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct BasisEffects {
+    /// Nothing for recordings of no corpus.
+    pub basis: Option<Basis>,
+    pub recordings: usize,
+    /// Machines that they are of.
+    pub machines: usize,
+    /// One for each measure that decides.
+    pub effects: Vec<Effect>,
 }
 
 /// What differs on a recording.
@@ -296,6 +312,9 @@ pub struct SimulatedChange {
     pub platform: String,
     /// "energy: power", "requests clients: latency p99".
     pub number: String,
+    /// The part of each run that it is of, ns from its start.
+    pub from_ns: u64,
+    pub to_ns: u64,
     /// Under the base, mean of the runs; ns, % or the platform's energy.
     pub base: f64,
     pub value: f64,
@@ -303,6 +322,14 @@ pub struct SimulatedChange {
     pub change: Option<f64>,
     /// Half the width of its 95 % interval over seeds.
     pub half_width: Option<f64>,
+}
+
+impl BasisEffects {
+    /// What the recordings are called together.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.basis.map_or("of no corpus", Basis::name)
+    }
 }
 
 impl ReviewReport {

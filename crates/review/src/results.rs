@@ -4,6 +4,9 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use idlewise_answer::Grade;
+use idlewise_collect::RecordingFile;
+use idlewise_corpus::Basis;
 use idlewise_recording::{CommandError, ReplaySetup, TraceHead};
 use idlewise_replay::SleepLengths;
 use idlewise_score::measure::DIFFER;
@@ -14,7 +17,7 @@ use rayon::prelude::*;
 use crate::effect::{Effect, measures};
 use crate::patch::{Problem, ProblemKind};
 use crate::recordings::{self, Named, Sorted};
-use crate::report::{Against, Evidence, LeftOut, RecordingChange, RecordingHead};
+use crate::report::{Against, BasisEffects, Evidence, LeftOut, RecordingChange, RecordingHead};
 use crate::runs::{Misbehaving, Run};
 use crate::versions::Lineage;
 
@@ -34,7 +37,7 @@ pub(crate) fn replayed<'f>(
                 let mut setup = setup.clone();
                 let of_corpus = named.recorded_on.clone();
                 setup.recording.recorded_on = of_corpus.or(setup.recording.recorded_on);
-                Run::of(&named.path, &setup, lengths, lineages, known)
+                Run::of(&named.path, &setup, lengths, lineages, known).and_then(|run| trusted(named, run))
             }
         };
         progress("replaying", done.fetch_add(1, Ordering::Relaxed) + 1, files.len());
@@ -69,6 +72,20 @@ pub(crate) fn replayed<'f>(
     Ok((out, left_out))
 }
 
+/// `run`, unless it is graded poor and nobody named it.
+fn trusted(named: &Named, run: Run) -> Result<Run, CommandError> {
+    if run.trust.grade == Grade::Poor && !named.by_user {
+        return Err(CommandError::input(&named.path, RecordingFile::poor(&against(&run))));
+    }
+    Ok(run)
+}
+
+/// What speaks against a recording.
+fn against(run: &Run) -> String {
+    let reasons = run.trust.reasons.iter().filter(|r| r.grade == Grade::Poor);
+    reasons.map(|r| r.words.as_str()).collect::<Vec<_>>().join("; ")
+}
+
 /// Recordings, each under all versions.
 #[derive(Clone, Copy)]
 pub(crate) struct Results<'a>(pub(crate) &'a [(&'a Named, Run)]);
@@ -84,15 +101,17 @@ impl Results<'_> {
             head: run.head.clone(),
             fidelity: run.fidelity.clone(),
         };
+        let poor = |(named, run): &(&Named, Run)| LeftOut { name: named.name.clone(), why: against(run) };
         let heads: Vec<&TraceHead> = self.0.iter().map(|(_, run)| &run.head).collect();
         // The index of a corpus is not a hand.
-        let by_hand = self.0.iter().filter(|(n, _)| n.recorded_on.is_none()).map(|(_, run)| &run.head);
+        let by_hand = self.0.iter().filter(|(n, _)| n.entry.is_none()).map(|(_, run)| &run.head);
         let machines: BTreeSet<&str> = self.0.iter().map(|(_, run)| run.machine.as_str()).collect();
         let hashes: Vec<u8> = heads.iter().flat_map(|head| head.hash.bytes().chain([b'\n'])).collect();
         Evidence {
             recordings: self.0.iter().map(head).collect(),
             machines: machines.len(),
             left_out,
+            poor: self.0.iter().filter(|(_, run)| run.trust.grade == Grade::Poor).map(poor).collect(),
             assumes: TraceHead::assumptions(by_hand),
             warnings: TraceHead::warnings(heads),
             recordings_hash: format!("{:032x}", xxhash_rust::xxh3::xxh3_128(&hashes)),
@@ -169,22 +188,56 @@ impl Results<'_> {
             differing: on.iter().filter(differs).count(),
             differ_pct: on.iter().map(|on| on.waits.differ_pct).sum::<f64>() / on.len() as f64,
             effects: Vec::new(),
+            by_basis: Vec::new(),
             on,
         };
         against.effects = measures().map(|measure| self.effect(measure, &against)).collect();
+        against.by_basis = self.by_basis(&against);
         Some(against)
     }
 
     /// What the recordings of `against` show of `measure`.
     pub(crate) fn effect(&self, measure: &'static Measure, against: &Against) -> Effect {
-        let machine =
-            |name: &str| self.0.iter().find(|(named, _)| named.name == name).map(|(_, r)| r.machine.as_str());
+        self.effect_where(measure, against, |_| true)
+    }
+
+    /// The same of those of a basis.
+    fn effect_where(
+        &self,
+        measure: &'static Measure,
+        against: &Against,
+        is_of: impl Fn(Option<Basis>) -> bool,
+    ) -> Effect {
         let changes = against.on.iter().filter_map(|on| {
+            let (_, run) = self.recording(&on.recording).filter(|(named, _)| is_of(named.basis))?;
             let own = || MeasureChange::new(measure, 0.0, on.waits.differ_pct);
             let change =
                 if measure == DIFFER { own() } else { *on.changes.iter().find(|c| c.measure == measure)? };
-            Some((machine(&on.recording)?, change))
+            Some((run.machine.as_str(), change))
         });
         Effect::of(measure, changes)
+    }
+
+    fn recording(&self, name: &str) -> Option<&(&Named, Run)> {
+        self.0.iter().find(|(named, _)| named.name == name)
+    }
+
+    /// What the recordings of each basis show, where there are several.
+    fn by_basis(&self, against: &Against) -> Vec<BasisEffects> {
+        let all: Vec<&(&Named, Run)> =
+            against.on.iter().filter_map(|on| self.recording(&on.recording)).collect();
+        let part = |basis: Option<Basis>| {
+            let of: Vec<_> = all.iter().filter(|(named, _)| named.basis == basis).collect();
+            let machines: BTreeSet<&str> = of.iter().map(|(_, run)| run.machine.as_str()).collect();
+            BasisEffects {
+                basis,
+                recordings: of.len(),
+                machines: machines.len(),
+                effects: measures().map(|m| self.effect_where(m, against, |of| of == basis)).collect(),
+            }
+        };
+        let bases = Basis::ALL.into_iter().map(Some).chain([None]);
+        let parts: Vec<BasisEffects> = bases.map(part).filter(|part| part.recordings > 0).collect();
+        if parts.len() > 1 { parts } else { Vec::new() }
     }
 }

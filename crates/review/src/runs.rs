@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use idlewise_answer::{Reason, Trust};
 use idlewise_collect::open_recording;
 use idlewise_conform::own_governor::kernels_own;
 use idlewise_governor::{Build, Governor, GovernorError, Loader, Offered};
@@ -37,6 +38,8 @@ pub(crate) struct Run {
     /// What its energies are worth, in short.
     pub(crate) energy_grade: String,
     pub(crate) fidelity: Result<FidelityHead, NotKnown>,
+    /// How far it can be trusted.
+    pub(crate) trust: Trust,
     /// Wake events whose sleep length is not certain, and all.
     pub(crate) unsure: [u64; 2],
     /// In the order of the governors.
@@ -105,6 +108,12 @@ pub(crate) fn setup(platform: Option<&String>, recorded_on: Option<&String>, see
 /// Versions that misbehave, by the numbers of lineage and version, and how: they are not run again.
 pub(crate) type Misbehaving = BTreeMap<(usize, usize), String>;
 
+impl LineageRun {
+    fn scores(&self) -> impl Iterator<Item = &Score> {
+        self.versions.iter().filter_map(|version| Some(&version.as_ref().ok()?.score))
+    }
+}
+
 impl Run {
     /// Replays the recording at `path`, with `lengths` where it leaves sleep lengths open. What misbehaved on the first is `known`
     /// on the others, and is not run there.
@@ -124,7 +133,7 @@ impl Run {
             .iter()
             .enumerate()
             .map(|(at, lineage)| stage.lineage(lineage, known.map(|known| move |v| known.get(&(at, v)))));
-        let lineages = lineages.collect::<Result<_, _>>()?;
+        let lineages: Vec<LineageRun> = lineages.collect::<Result<_, _>>()?;
         let kernels = recording.kernels_governor(&Offered::nothing())?;
         let fidelity = kernels_own(recording, &kernels)?;
         let head = TraceHead::new(recording, |cpu| placement.missing(cpu)).with_fidelity(&fidelity);
@@ -133,7 +142,11 @@ impl Run {
         let energy_grade = grades.join(", ");
         let machine = recording.machine.id.clone();
         let unsure = recording.unsure_waits()?;
-        Ok(Self { setup, head, machine, energy_grade, fidelity, unsure, lineages })
+        let mut reasons = Trust::of_replay(&head, placement.same_machine(recording), &fidelity).reasons;
+        let wakeups = lineages.iter().flat_map(LineageRun::scores).map(|score| score.wakeups).max();
+        reasons.extend(wakeups.and_then(Reason::of_wakeups));
+        let trust = Trust::from(reasons);
+        Ok(Self { setup, head, machine, energy_grade, fidelity, trust, unsure, lineages })
     }
 }
 

@@ -6,6 +6,7 @@ use idlewise_experiment::simulate::{
     Combination, FactSummary, FactUnit, SimulateReport, SimulateRequest, simulate,
 };
 use idlewise_recording::CommandError;
+use idlewise_stats::PairedChange;
 
 use crate::report::SimulatedChange;
 use crate::versions::Lineage;
@@ -21,8 +22,11 @@ const WORKLOADS: [(&str, &str); 7] = [
     ("pingpong", "sapphire-rapids"),
 ];
 /// Each for so long, ns, and so often with other seeds.
-const DURATION_NS: u64 = 2_000_000_000;
+const DURATION_NS: u64 = 10_000_000_000;
 const RUNS: u64 = 5;
+/// Power counts from then on, ns: a run begins with governors and signals without history, tasks that are taken for half of a CPU and
+/// clocks that follow, and what that takes would be most of what some governors differ by.
+const WARM_UP_NS: u64 = 2_000_000_000;
 
 /// What a workload says of its own performance: the first of these that it has.
 const PERFORMANCE: [(&str, &str); 4] = [
@@ -41,22 +45,24 @@ pub(crate) fn all(
 ) -> Result<Vec<Vec<SimulatedChange>>, CommandError> {
     let mut out = vec![Vec::new(); lineage.versions.len()];
     for (workload, platform) in WORKLOADS {
-        let request = SimulateRequest {
+        let request = |duration_ns: u64| SimulateRequest {
             workload: workload.to_owned(),
             platform: platform.to_owned(),
             governors: usable.iter().map(|v| lineage.versions[*v].named.clone()).collect(),
             cpufreq: vec!["schedutil".to_owned()],
             signals: vec!["pelt".to_owned()],
             kernel: "6.12".to_owned(),
-            duration_ns: Some(DURATION_NS),
+            duration_ns: Some(duration_ns),
             seed: seed.max(1),
             repeat: RUNS,
             baseline: Some(lineage.versions[base].governor.label()),
             ..SimulateRequest::default()
         };
-        let report = simulate(&request, None, &|_, _| ()).map_err(of_command)?;
-        for (version, combination) in usable.iter().zip(&report.combinations) {
-            out[*version].extend(numbers(&report, combination));
+        let run = |duration_ns| simulate(&request(duration_ns), None, &|_, _| ()).map_err(of_command);
+        let (warm_up, report) = (run(WARM_UP_NS)?, run(DURATION_NS)?);
+        for (at, version) in usable.iter().enumerate() {
+            out[*version].extend(power(&warm_up, &report, at));
+            out[*version].extend(performance(&report, at));
         }
     }
     Ok(out)
@@ -69,29 +75,69 @@ fn of_command(e: ExperimentError) -> CommandError {
     }
 }
 
-/// Power, and how the work did.
-fn numbers(report: &SimulateReport, of: &Combination) -> Vec<SimulatedChange> {
-    let Some(base) = report.combinations.get(report.baseline) else { return Vec::new() };
+/// Power of combination `at` after the warm-up, of each run what it took until its end without what it took until then: a run of the
+/// same seed that ends earlier is its beginning.
+fn power(warm_up: &SimulateReport, report: &SimulateReport, at: usize) -> Option<SimulatedChange> {
+    let [before, after] = [report.baseline, at].map(|at| {
+        let [until, all] = [warm_up, report].map(|r| powers(r.combinations.get(at)?));
+        let (until, all) = (until?, all?);
+        let energies = until.into_iter().zip(all).map(|(until, all)| {
+            let [until, all] = [(until, WARM_UP_NS), (all, DURATION_NS)].map(|(p, ns)| p * (ns as f64 / 1e9));
+            assert!(all >= until, "{all} of a run is less than {until} of its beginning");
+            (all - until) / ((DURATION_NS - WARM_UP_NS) as f64 / 1e9)
+        });
+        Some(energies.collect::<Vec<f64>>())
+    });
+    let (before, after) = (before?, after?);
+    let pairs: Vec<(f64, f64)> = before.iter().copied().zip(after.iter().copied()).collect();
+    let change = PairedChange::of(&pairs)?;
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    Some(SimulatedChange {
+        base: mean(&before),
+        value: mean(&after),
+        from_ns: WARM_UP_NS,
+        ..changed(report, format!("{ENERGY}: {POWER}"), &change, false)
+    })
+}
+
+/// The fact that is the machine's power.
+const ENERGY: &str = "energy";
+const POWER: &str = "power";
+
+/// Of each run of `of`, in the order of seeds.
+fn powers(of: &Combination) -> Option<Vec<f64>> {
+    let at = of.facts.iter().position(|f| f.about == ENERGY && f.name == POWER)?;
+    of.runs.iter().map(|run| run.values.get(at).copied()).collect()
+}
+
+/// How the work did, in the whole run.
+fn performance(report: &SimulateReport, at: usize) -> Option<SimulatedChange> {
+    let (base, of) = (report.combinations.get(report.baseline)?, report.combinations.get(at)?);
     let is_performance = |f: &&FactSummary| {
         PERFORMANCE.iter().any(|(about, name)| f.about.starts_with(about) && f.name == *name)
     };
     let rank = |f: &&FactSummary| PERFORMANCE.iter().position(|(about, _)| f.about.starts_with(about));
-    let performance = of.facts.iter().filter(is_performance).min_by_key(rank);
-    let power = of.fact("energy", "power");
-    let number = |fact: &FactSummary| {
-        let before = base.fact(&fact.about, &fact.name)?.summary.mean;
-        let change = fact.change?;
-        let points = fact.unit == FactUnit::Percent;
-        let pct = |share: Option<f64>| share.map(|s| s * 100.0);
-        Some(SimulatedChange {
-            workload: report.request.workload.clone(),
-            platform: report.request.platform.clone(),
-            number: format!("{}: {}", fact.about, fact.name),
-            base: before,
-            value: fact.summary.mean,
-            change: if points { Some(change.difference) } else { pct(change.relative) },
-            half_width: if points { change.half_width } else { pct(change.relative_half_width) },
-        })
-    };
-    power.into_iter().chain(performance).filter_map(number).collect()
+    let fact = of.facts.iter().filter(is_performance).min_by_key(rank)?;
+    let number = format!("{}: {}", fact.about, fact.name);
+    Some(SimulatedChange {
+        base: base.fact(&fact.about, &fact.name)?.summary.mean,
+        value: fact.summary.mean,
+        ..changed(report, number, &fact.change?, fact.unit == FactUnit::Percent)
+    })
+}
+
+/// A number of the whole run, without its values.
+fn changed(report: &SimulateReport, number: String, change: &PairedChange, points: bool) -> SimulatedChange {
+    let pct = |share: Option<f64>| share.map(|s| s * 100.0);
+    SimulatedChange {
+        workload: report.request.workload.clone(),
+        platform: report.request.platform.clone(),
+        number,
+        from_ns: 0,
+        to_ns: DURATION_NS,
+        base: f64::NAN,
+        value: f64::NAN,
+        change: if points { Some(change.difference) } else { pct(change.relative) },
+        half_width: if points { change.half_width } else { pct(change.relative_half_width) },
+    }
 }

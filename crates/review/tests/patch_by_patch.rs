@@ -194,6 +194,46 @@ fn a_corpus_is_judged_by_its_index_with_intervals_over_machines() {
     let moved = row(&report, "teo", "+2").against_above.as_ref().unwrap();
     assert!(moved.effects.iter().all(|e| e.interval.is_some()), "{:?}", moved.effects);
     assert!(moved.effects.iter().any(|e| e.shown != Shown::Nothing && e.shown != Shown::NoInterval));
+    // What carries a mean is seen: how many went which way, their middle, and each basis by itself.
+    for e in &moved.effects {
+        assert_eq!(e.fell + e.same + e.rose, e.recordings, "{e:?}");
+        assert!(e.median.is_some(), "{e:?}");
+    }
+    let bases: Vec<&str> = moved.by_basis.iter().map(|part| part.name()).collect();
+    assert_eq!(bases, ["measured", "emulated", "model"]);
+    assert_eq!(moved.by_basis.iter().map(|part| part.recordings).sum::<usize>(), moved.recordings);
+    for (at, e) in moved.effects.iter().enumerate() {
+        let parts: usize = moved.by_basis.iter().map(|part| part.effects[at].recordings).sum();
+        assert_eq!(parts, e.recordings, "{}", e.metric);
+    }
+    // The measured ones are of one machine.
+    assert!(moved.by_basis[0].effects.iter().all(|e| e.interval.is_none()));
+}
+
+#[test]
+fn a_poor_recording_of_a_folder_is_in_no_mean_and_one_that_is_named_is_and_is_said() {
+    let tree = branch();
+    let folder = tempfile::tempdir().unwrap();
+    // Without what lies next to it nothing says its machine; the one that is assumed contradicts its idle states.
+    let copy = folder.path().join("mixed.dat");
+    fs::copy(root().join("tests/data/mixed.dat"), &copy).unwrap();
+    let with = |path: std::path::PathBuf| ReviewRequest {
+        recordings: vec![root().join("tests/data/sleeploop.dat"), path],
+        recorded_on: Some("pixel6".to_owned()),
+        ..request(&tree, &["base..master~2"])
+    };
+    let report = reviewed(&with(folder.path().to_owned()));
+    let names: Vec<&str> = report.on.recordings.iter().map(|r| r.name.as_str()).collect();
+    assert_eq!(names, ["sleeploop.dat"]);
+    let [left_out] = report.on.left_out.as_slice() else { panic!("{:?}", report.on.left_out) };
+    assert_eq!(left_out.name, "mixed.dat");
+    assert!(left_out.why.starts_with("its grade is poor: "), "{}", left_out.why);
+    assert_eq!(row(&report, "teo", "+2").against_base.as_ref().unwrap().recordings, 1);
+    let report = reviewed(&with(copy));
+    assert_eq!((report.on.recordings.len(), report.on.left_out.len()), (2, 0));
+    let [poor] = report.on.poor.as_slice() else { panic!("{:?}", report.on.poor) };
+    assert_eq!(poor.name, "mixed.dat");
+    assert_eq!(row(&report, "teo", "+2").against_base.as_ref().unwrap().recordings, 2);
 }
 
 #[test]
@@ -234,7 +274,7 @@ fn what_cannot_be_done_says_what_and_what_to_do() {
     assert!(said.contains("new_findings"), "{said}");
     let missing = vec![tree.path().join("none.dat")];
     let said = refused(&ReviewRequest { recordings: missing, ..request(&tree, &["base..master"]) });
-    assert!(said.contains("none.dat"), "{said}");
+    assert!(said.contains("none.dat") && said.contains("--recordings names"), "{said}");
     let said = refused(&ReviewRequest {
         recordings: vec![tree.path().join("drivers")],
         ..request(&tree, &["base..master"])
