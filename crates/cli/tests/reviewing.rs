@@ -43,7 +43,7 @@ fn threads_change_no_byte() {
         command.current_dir(root()).env("RAYON_NUM_THREADS", threads);
         command.args(["review", "docs/guide/example/patient.mbox", "--base", "docs/guide/example/patient.c"]);
         command.args(["--recordings", "tests/data/mixed.dat", "tests/data/sleeploop.dat", "-p", "pixel6"]);
-        let out = command.args(["--format", "json"]).output().unwrap();
+        let out = command.args(["--no-simulation", "--format", "json"]).output().unwrap();
         assert!(out.status.success(), "{}", words(&out.stderr));
         words(&out.stdout)
     };

@@ -67,12 +67,12 @@ impl Governor {
     /// governor is wanted for: a fork costs about as much as ten thousand decisions.
     ///
     /// # Errors
-    /// What `job` gives, [`GovernorError::Misbehaved`], and for a foreign governor that it crashed, did not come back, took too much, or that no process can be
-    /// made.
+    /// What `job` gives, [`GovernorError::Misbehaved`], and for a foreign governor that it crashed, did not come back, took too
+    /// much, or that no process can be made.
     ///
     /// # Panics
-    /// Where assertions are on: the result is of a type that cannot travel ([`assert_travels`](crate::assert_travels)). That holds for governors of ours
-    /// too, so that no test of one with ours alone can miss it.
+    /// Where assertions are on: the result is of a type that cannot travel ([`assert_travels`](crate::assert_travels)). That
+    /// holds for governors of ours too, so that no test of one with ours alone can miss it.
     pub fn run<T, F>(&self, job: F) -> Result<T, GovernorError>
     where
         T: Serialize + DeserializeOwned,

@@ -396,7 +396,7 @@ fn below(r: &ReviewReport, details: bool) -> Vec<Line> {
         ));
         if r.governors.iter().any(|g| g.rows.iter().any(|row| !row.simulated.is_empty())) {
             out.push(Line::plain(
-                "recordings: open loop, a late wakeup delays nothing; simulated: a model, 5 runs of 10 s; \
+                "recordings: open loop, a late wakeup delays nothing; simulated: a model, 5 runs of 6 s; \
                  power without the first 2 s, in which nothing has a history; workloads of which nothing is shown are left out",
             ));
         } else {

@@ -22,7 +22,7 @@ const WORKLOADS: [(&str, &str); 7] = [
     ("pingpong", "sapphire-rapids"),
 ];
 /// Each for so long, ns, and so often with other seeds.
-const DURATION_NS: u64 = 10_000_000_000;
+const DURATION_NS: u64 = 6_000_000_000;
 const RUNS: u64 = 5;
 /// Power counts from then on, ns: a run begins with governors and signals without history, tasks that are taken for half of a CPU and
 /// clocks that follow, and what that takes would be most of what some governors differ by.

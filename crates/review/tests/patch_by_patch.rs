@@ -164,8 +164,12 @@ fn the_same_request_gives_the_same_bytes() {
         ..request(&tree, &["base..master"])
     };
     let text = |r: &ReviewReport| serde_json::to_string_pretty(r).unwrap();
-    let first = reviewed(&request);
-    assert_eq!(text(&first), text(&reviewed(&request)));
+    let with = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| reviewed(&request))
+    };
+    let first = with(1);
+    assert_eq!(text(&first), text(&with(3)));
     assert!(first.governors[0].rows[2].simulated.len() >= 7, "{:?}", first.governors[0].rows[2].simulated);
     let checks: Vec<(&str, bool)> = first.checks.iter().map(|c| (c.expression.as_str(), c.failed)).collect();
     assert_eq!(checks, [("energy > +0.1%", true), ("new_findings > 0", true), ("blocks > +50%", false)]);

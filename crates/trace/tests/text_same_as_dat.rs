@@ -169,7 +169,7 @@ fn every_event_of_every_recording_in_every_spelling() {
     }
     let mut n = 0;
     for (i, path) in all().iter().enumerate() {
-        // A large file is told in two ways, another in other ones.
+        // A large file in two spellings, the next in others.
         let large = path.metadata().unwrap().len() > 1_000_000;
         let tellings = TELLINGS.into_iter().enumerate().filter(|(k, _)| !large || k % 3 == i % 3);
         for (_, telling) in tellings {
