@@ -52,6 +52,14 @@ fn what_is_wrong_is_named_before_anything_runs() {
     let (status, _, why) =
         run(&["tests/data/mixed.dat", "-g", "teo:decay_shift=1..2", "--to", "x", "--shard", "3/2"]);
     assert!(status == Some(2) && why.contains("expected I/N"), "{why}");
+    // Of a part there is no result to write.
+    for of in [&["--dry-run"][..], &["--to", "x", "--shard", "1/2"]] {
+        for file in [["--report", "x.html"], ["--plot", "front=x.svg"], ["-o", "x.csv"]] {
+            let (status, _, why) =
+                run(&[&["tests/data/mixed.dat", "-g", "teo:decay_shift=1..2"], of, &file[..]].concat());
+            assert!(status == Some(2) && why.contains("cannot be used with"), "{why}");
+        }
+    }
 }
 
 /// A recording that cannot be read takes no other's result away, but it is not done.

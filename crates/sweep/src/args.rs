@@ -57,10 +57,10 @@ pub struct SweepArgs {
     #[arg(long, value_name = "DIR")]
     to: Option<PathBuf>,
     /// Run part I of N only; the same without it shows all
-    #[arg(long, value_name = "I/N", requires = "to")]
+    #[arg(long, value_name = "I/N", requires = "to", conflicts_with_all = WHOLE)]
     shard: Option<Shard>,
     /// Say how much it is and how long it takes, and run nothing
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = WHOLE)]
     dry_run: bool,
     /// Workloads to simulate, alone or together with recordings
     ///
@@ -100,6 +100,9 @@ pub struct SweepArgs {
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 }
+
+/// The command's options for the whole result: of a part, or of nothing, there is none.
+const WHOLE: [&str; 3] = ["report", "plot", "output"];
 
 /// Ticks per second, as Linux can have them.
 const HZ: std::ops::RangeInclusive<i64> =
