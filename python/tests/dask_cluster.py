@@ -139,6 +139,11 @@ def name_of(key: str) -> str:
     return key.rsplit("-", 2)[0]
 
 
+def call_of(key: str) -> str:
+    """The call of a sweep that a key of Dask's belongs to."""
+    return key.rsplit("-", 2)[1]
+
+
 def twice(executions: list[dict[str, Any]]) -> dict[str, list[str]]:
     """The tasks that were to be run twice, each with the workers that did it."""
     workers: dict[str, list[str]] = collections.defaultdict(list)

@@ -154,18 +154,19 @@ fn refused_by_synth(platform: &Platform) -> Option<String> {
                 all.len()
             ));
         }
-        all.into_iter().find_map(|(name, ns)| match ns {
-            _ if name.len() > SYNTH_NAME => Some(format!(
+        let long = |(name, _): &&(String, i64)| name.len() > SYNTH_NAME;
+        if let Some((name, _)) = all.iter().find(long) {
+            return Some(format!(
                 "the name {name} of {} is longer than the {SYNTH_NAME} characters of a kernel's",
                 c.name
-            )),
-            ns if ns > SYNTH_TIME_NS => Some(format!(
-                "{name} of {} has a latency or residency of {:.0} s, and the driver takes 1 s at most",
-                c.name,
-                ns as f64 / 1e9
-            )),
-            _ => None,
-        })
+            ));
+        }
+        let (name, ns) = all.iter().find(|(_, ns)| *ns > SYNTH_TIME_NS)?;
+        Some(format!(
+            "{name} of {} has a latency or residency of {:.0} s, and the driver takes 1 s at most",
+            c.name,
+            *ns as f64 / 1e9
+        ))
     })?;
     let id = &platform.id;
     Some(format!(

@@ -187,9 +187,10 @@ impl<'a> Lab<'a> {
         })?;
         if let Err(why) = has_states(&results, &run.machine.states) {
             let kept = above.join("failed-boot.log");
-            fs::copy(results.join("dmesg"), &kept).map_err(BootError::io(&kept))?;
+            let log = results.join("dmesg");
+            fs::copy(if log.exists() { &log } else { &console }, &kept).map_err(BootError::io(&kept))?;
             return Err(BootError::Guest(format!(
-                "{what} {why}, so it says nothing of that machine; nothing is kept but the kernel's log, {}",
+                "{what} {why}, so it says nothing of that machine; nothing is kept but its log, {}",
                 kept.display()
             )));
         }
@@ -336,15 +337,18 @@ impl<'a> Lab<'a> {
 /// Whether every CPU of the guest had as many idle states as its machine, by the counters that it left in `results`; and what its
 /// kernel said where it had not.
 fn has_states(results: &Path, states: &[usize]) -> Result<(), String> {
-    let text = |name: &str| fs::read(results.join(name)).unwrap_or_default();
-    let counters = String::from_utf8_lossy(&text("counters-before")).into_owned();
+    let text = |name: &str| {
+        let bytes =
+            fs::read(results.join(name)).map_err(|e| format!("left no {name} that can be read ({e})"))?;
+        Ok::<_, String>(String::from_utf8_lossy(&bytes).into_owned())
+    };
+    let (counters, log) = (text("counters-before")?, text("dmesg")?);
     for (cpu, expected) in states.iter().enumerate() {
         let of_cpu = format!("cpu{cpu}/cpuidle/state");
         let has = counters.lines().filter(|l| l.starts_with(&of_cpu) && l.contains("/name:")).count();
         if has == *expected {
             continue;
         }
-        let log = String::from_utf8_lossy(&text("dmesg")).into_owned();
         let said: Vec<&str> =
             log.lines().filter(|l| l.contains("cpuidle") && !l.contains("Kernel command")).collect();
         let said = said.last().map_or_else(String::new, |l| format!("; its kernel says: {}", l.trim()));
@@ -387,5 +391,8 @@ mod tests {
         // Eleven CPUs: the counters of cpu1 are not those of cpu10.
         write("counters-before", &format!("{}{}", of(1, 2), of(10, 3)));
         assert!(has_states(results.path(), &[0, 2, 0]).is_ok());
+        fs::remove_file(results.path().join("counters-before")).unwrap();
+        let why = has_states(results.path(), &[2]).unwrap_err();
+        assert!(why.starts_with("left no counters-before that can be read"), "{why}");
     }
 }

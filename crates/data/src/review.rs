@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use idlewise_columns::DataTable;
-use idlewise_review::{Against, Effect, ReviewReport};
+use idlewise_review::ReviewReport;
 
 use crate::declared::{Declared, NUMBER, TEXT, row, table};
 
@@ -62,7 +62,7 @@ pub fn review(r: &ReviewReport) -> DataTable {
                         ]);
                     }
                 }
-                for (of, e) in parts(against) {
+                for (of, e) in against.parts() {
                     t.push(row![
                         &g.governor,
                         &after.row,
@@ -86,12 +86,6 @@ pub fn review(r: &ReviewReport) -> DataTable {
         }
     }
     t
-}
-
-/// What all recordings show, then those of each basis.
-fn parts(against: &Against) -> impl Iterator<Item = (&str, &Effect)> {
-    let of_bases = against.by_basis.iter().flat_map(|part| part.effects.iter().map(|e| (part.name(), e)));
-    against.effects.iter().map(|e| ("all", e)).chain(of_bases)
 }
 
 fn finite(v: f64) -> Option<f64> {

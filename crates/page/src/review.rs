@@ -74,8 +74,7 @@ fn table(r: &ReviewReport, g: &GovernorReview) -> Table {
     for row in &g.rows {
         let patch = r.patches.iter().find(|p| p.row == row.row).map_or("", |p| p.name.as_str());
         for against in row.against_base.iter().chain(&row.against_above) {
-            let bases = against.by_basis.iter().flat_map(|p| p.effects.iter().map(|e| (p.name(), e)));
-            for (of, e) in against.effects.iter().map(|e| ("all", e)).chain(bases) {
+            for (of, e) in against.parts() {
                 let differing = if of == "all" { (against.differing as f64).into() } else { Cell::from("") };
                 let cells: Vec<Cell> = vec![
                     row.row.as_str().into(),

@@ -324,6 +324,14 @@ pub struct SimulatedChange {
     pub half_width: Option<f64>,
 }
 
+impl Against {
+    /// What all recordings show, called "all"; then those of each basis.
+    pub fn parts(&self) -> impl Iterator<Item = (&str, &Effect)> {
+        let of_bases = self.by_basis.iter().flat_map(|part| part.effects.iter().map(|e| (part.name(), e)));
+        self.effects.iter().map(|e| ("all", e)).chain(of_bases)
+    }
+}
+
 impl BasisEffects {
     /// What the recordings are called together.
     #[must_use]

@@ -92,11 +92,10 @@ fn power(warm_up: &SimulateReport, report: &SimulateReport, at: usize) -> Option
     let pairs: Vec<(f64, f64)> = before.iter().copied().zip(after.iter().copied()).collect();
     let change = PairedChange::of(&pairs)?;
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let number = format!("{ENERGY}: {POWER}");
     Some(SimulatedChange {
-        base: mean(&before),
-        value: mean(&after),
         from_ns: WARM_UP_NS,
-        ..changed(report, format!("{ENERGY}: {POWER}"), &change, false)
+        ..changed(report, number, [mean(&before), mean(&after)], &change, false)
     })
 }
 
@@ -119,15 +118,18 @@ fn performance(report: &SimulateReport, at: usize) -> Option<SimulatedChange> {
     let rank = |f: &&FactSummary| PERFORMANCE.iter().position(|(about, _)| f.about.starts_with(about));
     let fact = of.facts.iter().filter(is_performance).min_by_key(rank)?;
     let number = format!("{}: {}", fact.about, fact.name);
-    Some(SimulatedChange {
-        base: base.fact(&fact.about, &fact.name)?.summary.mean,
-        value: fact.summary.mean,
-        ..changed(report, number, &fact.change?, fact.unit == FactUnit::Percent)
-    })
+    let values = [base.fact(&fact.about, &fact.name)?.summary.mean, fact.summary.mean];
+    Some(changed(report, number, values, &fact.change?, fact.unit == FactUnit::Percent))
 }
 
-/// A number of the whole run, without its values.
-fn changed(report: &SimulateReport, number: String, change: &PairedChange, points: bool) -> SimulatedChange {
+/// A number of the whole run: of the base, and of the version.
+fn changed(
+    report: &SimulateReport,
+    number: String,
+    [base, value]: [f64; 2],
+    change: &PairedChange,
+    points: bool,
+) -> SimulatedChange {
     let pct = |share: Option<f64>| share.map(|s| s * 100.0);
     SimulatedChange {
         workload: report.request.workload.clone(),
@@ -135,8 +137,8 @@ fn changed(report: &SimulateReport, number: String, change: &PairedChange, point
         number,
         from_ns: 0,
         to_ns: DURATION_NS,
-        base: f64::NAN,
-        value: f64::NAN,
+        base,
+        value,
         change: if points { Some(change.difference) } else { pct(change.relative) },
         half_width: if points { change.half_width } else { pct(change.relative_half_width) },
     }

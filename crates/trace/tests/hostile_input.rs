@@ -154,7 +154,7 @@ fn damaged_directories_never_break_the_reader() {
 #[test]
 fn lengths_at_every_place_of_the_headers_are_not_believed() {
     for base in bases() {
-        let stride = base.len() / 150 + 1;
+        let stride = base.len() / usize::try_from(inputs(150).min(400)).unwrap() + 1;
         for at in (10..base.len()).step_by(stride) {
             for value in [0u64, u64::MAX, 0x7fff_ffff, 0xffff_fff8] {
                 let mut bytes = base.clone();

@@ -162,7 +162,7 @@ fn all() -> Vec<PathBuf> {
 }
 
 #[test]
-fn every_event_of_every_recording_in_every_spelling() {
+fn every_event_of_every_recording_in_every_spelling_and_of_large_ones_in_two() {
     if !has_trace_cmd() {
         println!("skipped: no trace-cmd");
         return;
