@@ -82,8 +82,8 @@ if lint clippy clippy-driver; then
 fi
 # A test that fails names its line without it.
 export CARGO_PROFILE_DEV_DEBUG=0
-# Nothing is compiled twice here.
-export CARGO_INCREMENTAL=0
+# Nothing is compiled twice here, and a crate is not divided to be compiled by more cores than there are.
+export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_CODEGEN_UNITS=1
 
 # "test result: ok. 12 passed; 0 failed; 1 ignored; ..." once per test binary and crate of documentation. What tests that passed
 # have printed follows "successes:": of that the lines that begin with "skipped" are kept for the end.

@@ -876,6 +876,7 @@ def review(
     governor: Value | Iterable[Value] | None = None,
     platform: Value | None = None,
     recorded_on: Value | None = None,
+    repeat: Value | None = None,
     no_simulation: bool = False,
     boot: Value | None = None,
     fail_if: Value | Iterable[Value] | None = None,
@@ -898,7 +899,9 @@ def review(
     governor: Judge these governors [default: those that change]
     platform: The machine to replay on [default: that of each recording]
     recorded_on: The machine that was recorded, of recordings that lack it
-    no_simulation: Do not simulate the workloads that ship with idlewise
+    repeat: Simulate each workload that ships with idlewise so often, with other
+        seeds [default: 5]
+    no_simulation: Do not simulate those workloads
     boot: Also boot every version in a real kernel; recordings go to DIR. On a
         virtual machine with the idle states of an RK3399, as `idlewise boot run`
         does: minutes, and a cross compiler.
@@ -921,6 +924,7 @@ def review(
             "--governor": (governor, "commas"),
             "--platform": (platform, "commas"),
             "--recorded-on": (recorded_on, "commas"),
+            "--repeat": (repeat, "commas"),
             "--no-simulation": no_simulation,
             "--boot": (boot, "commas"),
             "--fail-if": (fail_if, "again"),

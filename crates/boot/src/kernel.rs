@@ -237,15 +237,17 @@ impl<'a> Build<'a> {
         let _alone = self.alone()?;
         self.configure()?;
         user::put(self.governors, &self.out)?;
-        self.watch.doing("preparing the tree");
-        self.job("preparing the tree", self.make(&["modules_prepare"]), |_| ())?;
-        self.watch.doing("compiling the overlay");
-        let mut arguments = vec!["W=1", GOVERNORS_FOLDER];
+        // Both with the same options: make does everything again where they change.
+        let mut options = vec!["W=1"];
         if on_path("sparse") {
-            arguments.push("C=1");
+            options.push("C=1");
         }
+        let make = |what| self.make(&[&options[..], &[what]].concat());
+        self.watch.doing("preparing the tree");
+        self.job("preparing the tree", make("modules_prepare"), |_| ())?;
+        self.watch.doing("compiling the overlay");
         let mut warnings = Vec::new();
-        self.job("compiling the overlay", self.make(&arguments), |line| {
+        self.job("compiling the overlay", make(GOVERNORS_FOLDER), |line| {
             if line.contains("warning:") || line.contains("error:") {
                 warnings.push(line.to_owned());
             }

@@ -35,8 +35,11 @@ pub(crate) struct ReviewArgs {
     /// The machine that was recorded, of recordings that lack it
     #[arg(long, value_name = "PLATFORM")]
     pub(crate) recorded_on: Option<String>,
-    /// Do not simulate the workloads that ship with idlewise
-    #[arg(long)]
+    /// Simulate each workload that ships with idlewise so often, with other seeds
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub(crate) repeat: u64,
+    /// Do not simulate those workloads
+    #[arg(long, conflicts_with = "repeat")]
     pub(crate) no_simulation: bool,
     /// Also boot every version in a real kernel; recordings go to DIR
     ///
@@ -65,8 +68,7 @@ pub(crate) struct ReviewArgs {
 }
 
 fn help() -> String {
-    let grammar = idlewise_review::condition_help();
-    let examples = idlewise_manual::examples::REVIEW;
+    let (examples, grammar) = (idlewise_manual::examples::REVIEW, idlewise_review::condition_help());
     format!("{examples}\n{grammar}\nExit status: 0 success, 1 a --fail-if holds, 2 failure.")
 }
 
@@ -83,7 +85,7 @@ pub(crate) fn run(a: &ReviewArgs) -> Done {
         recordings: a.recordings.clone(),
         platform: a.platform.clone(),
         recorded_on: a.recorded_on.clone(),
-        simulate: !a.no_simulation,
+        repeat: if a.no_simulation { 0 } else { a.repeat },
         boot: a.boot.clone(),
         fail_if: a.fail_if.clone(),
         seed: a.seed,

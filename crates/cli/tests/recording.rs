@@ -244,7 +244,7 @@ fn killed_at_any_moment_it_leaves_nothing_behind() {
 }
 
 fn killed(machine: &Machine) {
-    let kills = std::env::var("IDLEWISE_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(40);
+    let kills = std::env::var("IDLEWISE_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(16);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("killed.dat");
     let arguments = ["--force", "-s", "0.2", "-o", path.to_str().unwrap()];

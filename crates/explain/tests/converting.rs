@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Is a converted recording the same recording, and do its tracks show what the governors did?
 
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -48,8 +49,10 @@ fn notes(tape: &Tape) -> Vec<&Note> {
 }
 
 pub(crate) fn written(request: &ConvertRequest, to: &Path) -> ConvertReport {
-    let mut file = std::fs::File::create(to).unwrap();
-    convert(request, &mut file, &|_, _| ()).unwrap()
+    let mut file = BufWriter::new(std::fs::File::create(to).unwrap());
+    let report = convert(request, &mut file, &|_, _| ()).unwrap();
+    file.flush().unwrap();
+    report
 }
 
 #[test]

@@ -143,10 +143,10 @@ impl Stage<'_> {
         let usable: Vec<usize> = (0..versions).filter(|v| checked[*v].is_ok()).collect();
         let base =
             lineage.base_row(&runs).and_then(|row| lineage.version(row)).filter(|b| usable.contains(b));
-        let simulated = match base.filter(|_| self.request.simulate) {
+        let simulated = match base.filter(|_| self.request.repeat > 0) {
             Some(base) => {
                 progress("simulating", 0, 1);
-                simulated::all(lineage, base, &usable, self.request.seed)?
+                simulated::all(lineage, base, &usable, self.request)?
             }
             None => vec![Vec::new(); versions],
         };

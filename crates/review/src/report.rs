@@ -34,8 +34,8 @@ pub struct ReviewRequest {
     pub platform: Option<String>,
     /// The machine that was recorded, of recordings that do not say it.
     pub recorded_on: Option<String>,
-    /// Simulate the shipped workloads.
-    pub simulate: bool,
+    /// How often to simulate each shipped workload, with other seeds; 0 not at all.
+    pub repeat: u64,
     /// Boot all versions in a real kernel; the folder for the recordings.
     #[serde(serialize_with = "idlewise_recording::json_paths::option")]
     #[schemars(with = "Option<PathBuf>")]

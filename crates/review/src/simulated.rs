@@ -8,7 +8,7 @@ use idlewise_experiment::simulate::{
 use idlewise_recording::CommandError;
 use idlewise_stats::PairedChange;
 
-use crate::report::SimulatedChange;
+use crate::report::{ReviewRequest, SimulatedChange};
 use crate::versions::Lineage;
 
 /// Workloads, each on a machine that such work runs on.
@@ -21,9 +21,8 @@ const WORKLOADS: [(&str, &str); 7] = [
     ("reads", "skylake-sp"),
     ("pingpong", "sapphire-rapids"),
 ];
-/// Each for so long, ns, and so often with other seeds.
+/// Each for so long, ns.
 const DURATION_NS: u64 = 6_000_000_000;
-const RUNS: u64 = 5;
 /// Power counts from then on, ns: a run begins with governors and signals without history, tasks that are taken for half of a CPU and
 /// clocks that follow, and what that takes would be most of what some governors differ by.
 const WARM_UP_NS: u64 = 2_000_000_000;
@@ -41,7 +40,7 @@ pub(crate) fn all(
     lineage: &Lineage,
     base: usize,
     usable: &[usize],
-    seed: u64,
+    asked: &ReviewRequest,
 ) -> Result<Vec<Vec<SimulatedChange>>, CommandError> {
     let mut out = vec![Vec::new(); lineage.versions.len()];
     for (workload, platform) in WORKLOADS {
@@ -53,8 +52,8 @@ pub(crate) fn all(
             signals: vec!["pelt".to_owned()],
             kernel: "6.12".to_owned(),
             duration_ns: Some(duration_ns),
-            seed: seed.max(1),
-            repeat: RUNS,
+            seed: asked.seed.max(1),
+            repeat: asked.repeat,
             baseline: Some(lineage.versions[base].governor.label()),
             ..SimulateRequest::default()
         };

@@ -158,7 +158,7 @@ fn the_same_request_gives_the_same_bytes() {
     let tree = branch();
     let request = ReviewRequest {
         recordings: recordings(),
-        simulate: true,
+        repeat: 2,
         seed: 3,
         fail_if: vec!["energy > +0.1%".to_owned(), "new_findings > 0".to_owned(), "blocks > +50%".to_owned()],
         ..request(&tree, &["base..master"])
