@@ -44,6 +44,7 @@ def executed(path: pathlib.Path) -> Any:
             # The ports are of this machine alone, and a key is asked for: no warning of that.
             extra_arguments=["--log-level=ERROR"],
             timeout=TIMEOUT_S,
+            startup_timeout=TIMEOUT_S,
             kernel_name="python3",
             resources={"metadata": {"path": str(path.parent)}},
         )
@@ -63,7 +64,8 @@ def plain(notebook: Any) -> Any:
         if cell.cell_type == "code":
             count += 1
             cell.execution_count = count
-            cell.outputs = [o for o in map(_plain_output, _joined(cell.outputs)) if o is not None]
+            # A bar of progress, which only a slow machine shows, may lie between two pieces.
+            cell.outputs = _joined([o for o in map(_plain_output, _joined(cell.outputs)) if o is not None])
             for output in cell.outputs:
                 if output.output_type == "execute_result":
                     output.execution_count = count

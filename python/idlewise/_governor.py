@@ -41,6 +41,8 @@ CELL = "notebook"
 LEVELS = 4
 ELEMENTS = 100
 CHARACTERS = 60
+# Characters of an exception, with its text.
+LONGEST = 300
 
 
 class Deciding(Protocol):
@@ -190,11 +192,19 @@ def _simple(value: Any, levels: int) -> Any:
 
 
 def sentence(error: BaseException) -> str:
-    """What an error says of an exception."""
-    what = "".join(traceback.format_exception_only(error)).strip().splitlines()
+    """What an error says of an exception: a line without control characters, however the exception came by its text."""
+    kind = type(error)
+    name = kind.__qualname__ if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__}.{kind.__qualname__}"
+    try:
+        text = " ".join(str(error).split())
+    except Exception:
+        text = "<its text cannot be had>"
+    what = f"{name}: {text}" if text else name
+    if len(what) > LONGEST:
+        what = what[: LONGEST - 3] + "..."
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({os.path.basename(frames[-1].filename)}, line {frames[-1].lineno})" if frames else ""
-    return f"raised {what[-1] if what else type(error).__name__}{where}"
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in f"raised {what}{where}")
 
 
 def interrupt(threads: Iterable[int]) -> None:

@@ -174,6 +174,30 @@ class Mistakes(unittest.TestCase):
             self.assertGreater(menu["score"]["wakeups"], 100)
             self.assertIn("KeyError", raises["failure"])
 
+    def test_an_exception_is_told_in_one_line_with_its_type(self) -> None:
+        class Unspeakable(Exception):
+            def __str__(self) -> str:
+                raise ValueError
+
+        class Raises(idlewise.Governor):
+            error: BaseException
+
+            def select(self, cpu: idlewise.Cpu, states: Any, inputs: Any) -> int:
+                raise self.error
+
+        for raised, told in (
+            (ValueError("first\nsecond\n"), "raised ValueError: first second ("),
+            (ValueError("\x1b[31mred\u202e"), r"raised ValueError: \x1b[31mred\u202e ("),
+            (OSError(2, "No such file", "x\x07"), r"raised FileNotFoundError: [Errno 2] No such file: 'x\x07' ("),
+            (ValueError(), "raised ValueError ("),
+            (Unspeakable(), "Unspeakable: <its text cannot be had> ("),
+            (ValueError("long " * 1000), "long ... ("),
+        ):
+            Raises.error = raised
+            error = self.refused(Raises)
+            self.assertIn(told, str(error))
+            self.assertIs(type(error.__cause__), type(raised))
+
     def test_nonsense_is_shown_with_what_was_expected(self) -> None:
         expected = r"; expected the index of an idle state, 0 to 1, or \(index, stop_tick\)$"
         for answer in (7, -1, None, "deep", True, 1.0, (0,), (0, 1), (7, True), 10**30, [0, True]):

@@ -76,12 +76,14 @@ class Notebooks(unittest.TestCase):
         pieces = [
             new("stream", name="stdout", text="a\n"),
             new("stream", name="stdout", text="b\n"),
+            new("stream", name="stderr", text="replaying: 50%\r"),
+            new("stream", name="stdout", text="c\n"),
             new("stream", name="stderr", text="0it\rsimulating: 10%\r"),
             new("stream", name="stderr", text="/tmp/ipykernel_7/9.py:3: IdlewiseWarning: w\n"),
         ]
         cell = nbformat.v4.new_code_cell("x", outputs=pieces)
         [cell] = notebooks.plain(nbformat.v4.new_notebook(cells=[cell])).cells
-        self.assertEqual([o.text for o in cell.outputs], ["a\nb\n", "IdlewiseWarning: w\n"])
+        self.assertEqual([o.text for o in cell.outputs], ["a\nb\nc\n", "IdlewiseWarning: w\n"])
 
 
 if __name__ == "__main__":

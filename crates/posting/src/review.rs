@@ -395,10 +395,14 @@ fn below(r: &ReviewReport, details: bool) -> Vec<Line> {
             "differ: wake events with another first choice; blocks: basic blocks executed for a decision",
         ));
         if r.governors.iter().any(|g| g.rows.iter().any(|row| !row.simulated.is_empty())) {
-            out.push(Line::plain(
-                "recordings: open loop, a late wakeup delays nothing; simulated: a model, 5 runs of 6 s; \
+            let runs = match r.request.repeat {
+                1 => "1 run (no interval)".to_owned(),
+                n => format!("{n} runs"),
+            };
+            out.push(Line::plain(format!(
+                "recordings: open loop, a late wakeup delays nothing; simulated: a model, {runs} of 6 s; \
                  power without the first 2 s, in which nothing has a history; workloads of which nothing is shown are left out",
-            ));
+            )));
         } else {
             out.push(Line::plain("recordings are replayed in an open loop: a late wakeup delays nothing"));
         }

@@ -68,19 +68,29 @@ impl Store {
     /// Opens `folder`, which is made where it is not there, and reads what it keeps of `cases`.
     ///
     /// # Errors
-    /// [`CommandError::File`] when it cannot be made or read, or holds a line that is no result.
+    /// [`CommandError::File`] when it cannot be made or read, or holds a line that is no result, or two that contradict each other.
     pub(crate) fn open(folder: &Path, cases: &BTreeSet<Key>) -> Result<(Self, Kept), CommandError> {
         let mut kept = Kept::default();
+        let mut contradicted = None;
         let store = Self::open_with(folder, |case, entry| {
             if !cases.contains(&case) {
                 return;
             }
             match entry {
                 Entry::Facts(facts) => drop(kept.facts.insert(case, facts)),
-                Entry::Outcome(variant, outcome) => drop(kept.outcomes.insert((case, variant), outcome)),
+                Entry::Outcome(variant, outcome) => {
+                    let now = outcome.as_ref().ok().copied();
+                    let before = kept.outcomes.insert((case, variant), outcome).and_then(Result::ok);
+                    if before.zip(now).is_some_and(|(before, now)| before != now) {
+                        contradicted.get_or_insert((case, variant));
+                    }
+                }
             }
         })?;
-        Ok((store, kept))
+        match contradicted {
+            Some((case, variant)) => Err(contradiction(folder, case, variant)?),
+            None => Ok((store, kept)),
+        }
     }
 
     /// As [`Store::open`]; `take` gets all that it keeps.
@@ -89,15 +99,7 @@ impl Store {
     /// As [`Store::open`].
     pub(crate) fn open_with(folder: &Path, mut take: impl FnMut(Key, Entry)) -> Result<Self, CommandError> {
         fs::create_dir_all(folder).map_err(|e| CommandError::file(folder, e))?;
-        let mut files: Vec<PathBuf> = Vec::new();
-        for entry in fs::read_dir(folder).map_err(|e| CommandError::file(folder, e))? {
-            let path = entry.map_err(|e| CommandError::file(folder, e))?.path();
-            if path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(ENDING)) {
-                files.push(path);
-            }
-        }
-        files.sort();
-        for path in &files {
+        for path in &files_in(folder)? {
             read(path, &mut take)?;
         }
         Ok(Self { folder: folder.to_owned(), file: Mutex::default() })
@@ -173,6 +175,39 @@ fn new_file(folder: &Path, begin: &str) -> io::Result<(PathBuf, File)> {
         }
     }
     unreachable!("there is a number without a file")
+}
+
+/// The files of results in `folder`, by name.
+fn files_in(folder: &Path) -> Result<Vec<PathBuf>, CommandError> {
+    let mut files: Vec<PathBuf> = Vec::new();
+    for entry in fs::read_dir(folder).map_err(|e| CommandError::file(folder, e))? {
+        let path = entry.map_err(|e| CommandError::file(folder, e))?.path();
+        if path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(ENDING)) {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// The error of lines in `folder` that have different numbers for one setting.
+fn contradiction(folder: &Path, case: Key, variant: Key) -> Result<CommandError, CommandError> {
+    let mut all = Vec::new();
+    for path in files_in(folder)? {
+        let mut is_there = false;
+        read(&path, &mut |of, entry| {
+            is_there |= of == case && matches!(entry, Entry::Outcome(v, Ok(_)) if v == variant);
+        })?;
+        if is_there {
+            all.push(path.file_name().unwrap_or_default().to_string_lossy().into_owned());
+        }
+    }
+    let why = format!(
+        "{} gave different numbers for one setting on one recording: a machine did not compute right; \
+         remove the files that you do not trust, and what was in them is computed again",
+        all.join(" and ")
+    );
+    Ok(CommandError::file(folder, why))
 }
 
 /// Gives what the file at `path` keeps to `take`.

@@ -214,6 +214,25 @@ fn shards_in_one_folder_come_to_the_whole() {
 }
 
 #[test]
+fn two_files_with_different_numbers_for_one_setting_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let request = request(&["teo:decay_shift=2..3"]);
+    report(&request, &kept_in(folder.path()));
+    let first = folder.path().join("000001.results.jsonl");
+    let text = fs::read_to_string(&first).unwrap();
+    // The same of another process is no harm.
+    let second = folder.path().join("other-000001.results.jsonl");
+    fs::write(&second, &text).unwrap();
+    assert_eq!(report(&request, &kept_in(folder.path())).1, 0);
+    fs::write(&second, text.replacen("\"decisions\":", "\"decisions\":1", 1)).unwrap();
+    let why = swept(&request, &kept_in(folder.path())).unwrap_err();
+    let both = "000001.results.jsonl and other-000001.results.jsonl gave different numbers for one setting";
+    assert!(why.contains(both), "{why}");
+    fs::remove_file(&second).unwrap();
+    assert_eq!(report(&request, &kept_in(folder.path())).1, 0);
+}
+
+#[test]
 fn a_recording_that_vanishes_is_named_and_the_others_keep_their_results() {
     let folder = tempfile::tempdir().unwrap();
     let gone = folder.path().join("gone.dat");
