@@ -199,7 +199,8 @@ fn contradiction(folder: &Path, case: Key, variant: Key) -> Result<CommandError,
             is_there |= of == case && matches!(entry, Entry::Outcome(v, Ok(_)) if v == variant);
         })?;
         if is_there {
-            all.push(path.file_name().unwrap_or_default().to_string_lossy().into_owned());
+            let Some(name) = path.file_name() else { unreachable!("what lies in a folder has a name") };
+            all.push(name.to_string_lossy().into_owned());
         }
     }
     let why = format!(

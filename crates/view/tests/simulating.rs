@@ -187,7 +187,7 @@ fn write_trace(asked: &SimulateRequest, path: &Path) {
     simulate(asked, Some(&to), &|_, _| {}).unwrap();
 }
 
-/// One run of `workload`, to be laid beside others: the request and the trace.
+/// One run of `workload`, to be compared with others: the request and the recording.
 fn traced(workload: &str, folder: &Path) -> (SimulateRequest, PathBuf) {
     let (asked, path) = (one_run(workload), folder.join(format!("{workload}.txt")));
     write_trace(&asked, &path);
