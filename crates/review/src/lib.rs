@@ -36,3 +36,4 @@ pub use report::{
     GovernorReview, LeftOut, Moved, PatchHead, RecordingChange, RecordingHead, ReviewReport, ReviewRequest,
     Row, RowCheck, SCHEMA, SimulatedChange,
 };
+pub use simulated::WORKLOADS;

@@ -11,8 +11,8 @@ use idlewise_stats::PairedChange;
 use crate::report::{ReviewRequest, SimulatedChange};
 use crate::versions::Lineage;
 
-/// Workloads, each on a machine that such work runs on.
-const WORKLOADS: [(&str, &str); 7] = [
+/// The workloads that a review simulates, each on a machine that such work runs on: names of both.
+pub const WORKLOADS: [(&str, &str); 7] = [
     ("frames", "pixel6"),
     ("web", "pixel6"),
     ("periodic", "rk3399"),

@@ -8,3 +8,4 @@ mod finding_a_commit;
 mod kernels_own;
 mod patch_by_patch;
 mod tree;
+mod warm_up;

@@ -168,29 +168,20 @@ fn a_trace_of_a_run_is_replayed_as_it_was_simulated() {
     }
 }
 
-/// What one run of `workload` is asked for with.
-fn one_run(workload: &str) -> SimulateRequest {
-    SimulateRequest {
+/// One run of `workload`, to be compared with others: the request and the recording.
+fn traced(workload: &str, folder: &Path) -> (SimulateRequest, PathBuf) {
+    let path = folder.join(format!("{workload}.txt"));
+    let asked = SimulateRequest {
         governors: vec!["teo".to_owned()],
         cpufreq: vec!["schedutil".to_owned()],
         signals: vec!["pelt".to_owned()],
         repeat: 1,
         duration_ns: Some(3_000_000_000),
         ..request(workload)
-    }
-}
-
-/// The run's trace, as text.
-fn write_trace(asked: &SimulateRequest, path: &Path) {
-    let file = std::fs::File::create(path).unwrap();
-    let to = TraceTo { form: Form::Text, file: &file, path: path.to_owned() };
-    simulate(asked, Some(&to), &|_, _| {}).unwrap();
-}
-
-/// One run of `workload`, to be compared with others: the request and the recording.
-fn traced(workload: &str, folder: &Path) -> (SimulateRequest, PathBuf) {
-    let (asked, path) = (one_run(workload), folder.join(format!("{workload}.txt")));
-    write_trace(&asked, &path);
+    };
+    let file = std::fs::File::create(&path).unwrap();
+    simulate(&asked, Some(&TraceTo { form: Form::Text, file: &file, path: path.clone() }), &|_, _| {})
+        .unwrap();
     std::fs::write(path.with_extension("toml"), sidecar(&asked)).unwrap();
     (asked, path)
 }
@@ -336,38 +327,4 @@ fn one_run_says_that_it_has_no_interval() {
     let text = idlewise_view::simulate(&report, false).render(Format::Table, &()).unwrap();
     assert!(text.contains("one run: no interval"), "{text}");
     assert!(!text.contains('\u{b1}'), "{text}");
-}
-
-/// `idlewise review` takes a run's beginning off: what a run of the same seed did that ended then.
-#[test]
-fn a_run_that_ends_earlier_is_the_beginning_of_one_that_ends_later() {
-    let folder = tempfile::tempdir().unwrap();
-    for (workload, platform) in [
-        ("frames", "pixel6"),
-        ("web", "pixel6"),
-        ("periodic", "rk3399"),
-        ("timer", "rk3399"),
-        ("requests", "skylake-sp"),
-        ("reads", "skylake-sp"),
-        ("pingpong", "sapphire-rapids"),
-    ] {
-        let events = |milliseconds: u64| {
-            let path = folder.path().join(format!("{workload}-{milliseconds}.txt"));
-            let duration_ns = Some(milliseconds * 1_000_000);
-            write_trace(
-                &SimulateRequest { platform: platform.to_owned(), duration_ns, ..one_run(workload) },
-                &path,
-            );
-            let text = std::fs::read_to_string(path).unwrap();
-            text.lines().filter(|l| !l.starts_with('#')).map(str::to_owned).collect::<Vec<_>>()
-        };
-        let (short, long) = (events(100), events(150));
-        assert!(
-            short.len() > 50 && long.len() > short.len() + 20,
-            "{workload}: {} {}",
-            short.len(),
-            long.len()
-        );
-        assert_eq!(short[..short.len() - 1], long[..short.len() - 1], "{workload}");
-    }
 }
