@@ -22,7 +22,7 @@ export PREFIX  ?= /usr/local
 export DESTDIR ?=
 BUILT ?= $(or $(CARGO_TARGET_DIR),target)/release/idlewise
 
-.PHONY: build install uninstall package wheel sdist notebooks site demo test boot lab beside corpus kills cluster bench reproduce reproduce-fit fuzz browser prometheus help
+.PHONY: build install uninstall package wheel sdist notebooks site demo test thorough boot lab beside corpus kills cluster bench reproduce reproduce-fit fuzz browser prometheus help
 .DEFAULT_GOAL := build
 
 build: ## the idlewise command, optimised (default)
@@ -78,6 +78,9 @@ demo: build ## six seconds recorded on a virtual machine, replayed as if a phone
 test: ## format, lints, all tests; the last line counts them (LINT=no leaves out format and lints, and says so)
 	@tools/need.sh cargo cc python3 trace-cmd perf babeltrace2 cyclictest $(KERNEL)
 	@LINT=$(LINT) tools/test.sh
+
+thorough: ## make test, with every case that its tests know and not only those that it has time for
+	@IDLEWISE_THOROUGH=yes $(MAKE) --no-print-directory test
 
 boot: build ## a kernel with the governors in it: built, booted on two machines under three loads, checked (15 minutes)
 	@tools/need.sh cargo cc $(KERNEL) perl xz

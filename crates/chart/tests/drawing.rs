@@ -2,6 +2,7 @@
 //! Is each chart of each sample a picture, always the same, in which names of files are text?
 
 use idlewise_chart::{CHARTS, ChartError, Table, Theme, available, png, svg, svgs};
+use idlewise_checkout::thorough;
 use roxmltree::{Document, ParsingOptions};
 
 use crate::samples::{all, sample};
@@ -19,10 +20,14 @@ const ELEMENTS: [&str; 10] =
 #[test]
 fn every_chart_of_every_sample_is_an_svg() {
     let mut charts = 0;
-    for name in all().keys().filter(|name| *name != "large") {
-        let drawn = svgs(&CHARTS.map(|c| c.name), sample(name), WIDTH, Theme::Light);
-        assert_eq!(drawn.len(), CHARTS.len());
-        for (chart, drawn) in CHARTS.iter().zip(drawn) {
+    // Of each sample every chart, or every third, of the next one others.
+    let of = if thorough() { 1 } else { 3 };
+    for (i, name) in all().keys().filter(|name| *name != "large").enumerate() {
+        let asked: Vec<_> = CHARTS.iter().skip(i % of).step_by(of).collect();
+        let names: Vec<_> = asked.iter().map(|c| c.name).collect();
+        let drawn = svgs(&names, sample(name), WIDTH, Theme::Light);
+        assert_eq!(drawn.len(), asked.len());
+        for (chart, drawn) in asked.into_iter().zip(drawn) {
             let text = match drawn {
                 Ok(text) => text,
                 Err(ChartError::Nothing { .. } | ChartError::Empty { .. }) => continue,
@@ -46,7 +51,7 @@ fn every_chart_of_every_sample_is_an_svg() {
             charts += 1;
         }
     }
-    assert!(charts > 60, "{charts} charts");
+    assert!(charts > 60 / of, "{charts} charts");
 }
 
 #[test]

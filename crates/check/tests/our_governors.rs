@@ -5,7 +5,7 @@
 use std::fs;
 
 use idlewise_check::{Property, Verdict};
-use idlewise_checkout::root;
+use idlewise_checkout::{root, some_of};
 use idlewise_governor::{Governor, Spec, catalog};
 
 use crate::bench::{all, some, with};
@@ -19,7 +19,7 @@ fn listed(id: &str) -> Vec<Property> {
 
 #[test]
 fn nothing_but_what_is_listed() {
-    for info in catalog() {
+    for info in some_of(catalog().iter().collect(), 6) {
         let report = all(&Governor::find(&Spec::new(info.id)).unwrap());
         let checked = |p: &Property| {
             report.properties.iter().any(|c| c.property == *p && c.verdict != Verdict::NotChecked)

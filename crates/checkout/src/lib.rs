@@ -17,6 +17,17 @@ pub fn shared() -> PathBuf {
     std::env::var_os("IDLEWISE_SHARED").map_or_else(|| root().join("../shared"), PathBuf::from)
 }
 
+/// Whether a test goes through all that it could (`make thorough`), and not through the part that `make test` has time for.
+pub fn thorough() -> bool {
+    std::env::var_os("IDLEWISE_THOROUGH").is_some_and(|value| !value.is_empty())
+}
+
+/// All of `cases` where [`thorough`]; else at most `few` of them, evenly spread.
+pub fn some_of<T>(cases: Vec<T>, few: usize) -> Vec<T> {
+    let step = if thorough() { 1 } else { cases.len().div_ceil(few) };
+    cases.into_iter().step_by(step).collect()
+}
+
 /// The number in an environment variable that a benchmark is set by.
 pub fn setting(name: &str, default: usize) -> usize {
     std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)

@@ -86,14 +86,14 @@ pub(crate) fn run(a: &ReviewArgs) -> Done {
         platform: a.platform.clone(),
         recorded_on: a.recorded_on.clone(),
         repeat: if a.no_simulation { 0 } else { a.repeat },
+        check_sequences: None,
         boot: a.boot.clone(),
         fail_if: a.fail_if.clone(),
         seed: a.seed,
     };
-    let report = {
-        let progress = Progress::new("reading");
-        review(&request, &|what, done, of| progress.step(what, done, of))?
-    };
+    let progress = Progress::new("reading");
+    let report = review(&request, &|what, done, of| progress.step(what, done, of))?;
+    drop(progress);
     for to in std::iter::once(&a.output).chain(&also) {
         deliver_of(&pages::review_hashes(&report), to, &posting::review(&report, a.all.details), &report)?;
     }

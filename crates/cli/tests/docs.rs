@@ -4,8 +4,9 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+use idlewise_checkout::{root, thorough};
 
 /// Documents, and whether a block holds the whole output, or what follows the head of a replay and its kin.
 const DOCUMENTS: [(&str, Part); 18] = [
@@ -32,6 +33,10 @@ const DOCUMENTS: [(&str, Part); 18] = [
 /// Commands whose result begins with what it depends on: what a table needs no more than once in a page.
 const HEADED: [&str; 3] = [" replay -v ", " compare -v ", " explain "];
 
+/// Commands that take long; `make thorough` compares what they print.
+const LONG: [&str; 2] =
+    ["idlewise review docs/guide/example/patient.mbox ", "idlewise bisect teo-6.6 teo-fixed corpus "];
+
 /// Recordings of others, which a clone may lack.
 const SHARED: &str = "../shared/traces";
 
@@ -41,8 +46,8 @@ enum Part {
     Table,
 }
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+fn is_update() -> bool {
+    std::env::var_os("IDLEWISE_UPDATE_DOCS").is_some()
 }
 
 fn printed(command: &str, part: Part) -> String {
@@ -85,7 +90,6 @@ fn filtered(all: &str, filter: &str) -> String {
 
 #[test]
 fn documents_show_what_the_command_prints() {
-    let update = std::env::var_os("IDLEWISE_UPDATE_DOCS").is_some();
     for (name, part) in DOCUMENTS {
         let path = root().join(name);
         let text = fs::read_to_string(&path).unwrap();
@@ -94,7 +98,7 @@ fn documents_show_what_the_command_prints() {
             continue;
         }
         let written = with_outputs(name, &text, part);
-        if update {
+        if is_update() {
             fs::write(&path, written).unwrap();
         } else {
             assert_eq!(text, written, "{name} is out of date");
@@ -123,7 +127,6 @@ const PICTURES: [(&str, &str, &str); 3] = [
 
 #[test]
 fn pictures_are_those_that_the_command_draws() {
-    let update = std::env::var_os("IDLEWISE_UPDATE_DOCS").is_some();
     let folder = tempfile::tempdir().unwrap();
     for (file, chart, command) in PICTURES {
         let drawn = folder.path().join(format!("{chart}.svg"));
@@ -136,7 +139,7 @@ fn pictures_are_those_that_the_command_draws() {
             .unwrap();
         assert!(o.status.success(), "{command}: {}", String::from_utf8_lossy(&o.stderr));
         let drawn = fs::read(&drawn).unwrap();
-        if update {
+        if is_update() {
             fs::create_dir_all(root().join(file).parent().unwrap()).unwrap();
             fs::write(root().join(file), &drawn).unwrap();
         }
@@ -196,7 +199,12 @@ fn with_outputs(name: &str, text: &str, part: Part) -> String {
         let (command, from) =
             from.split_once("\n```\n```\n").unwrap_or_else(|| panic!("{name}: no output after a command"));
         let after = from.strip_prefix("```\n").or_else(|| Some(from.split_once("\n```\n")?.1)).unwrap();
-        out.push_str(&format!("{before}{command}\n```\n```\n{}```\n", printed(command, part)));
+        let output = if thorough() || is_update() || !LONG.iter().any(|long| command.contains(long)) {
+            printed(command, part)
+        } else {
+            from.strip_suffix(after).unwrap().strip_suffix("```\n").unwrap().to_owned()
+        };
+        out.push_str(&format!("{before}{command}\n```\n```\n{output}```\n"));
         rest = after;
     }
     assert!(!out.is_empty(), "{name}: no command to run");

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What every governor must keep, and versions of a series violate.
 
-use idlewise_check::{CheckReport, CheckRequest, Property, Verdict, Violation, check};
+use idlewise_check::{CheckReport, CheckRequest, Property, SEQUENCES, Verdict, Violation, check};
 
-use crate::report::{Finding, RowCheck};
+use crate::report::{Finding, ReviewRequest, RowCheck};
 use crate::versions::Version;
 
-/// Sequences on each machine: as many as `idlewise check` draws.
-const SEQUENCES: u64 = 8;
-
-/// Checks a version; the same seed gives the same result. Cost is measured elsewhere, and the same in every run.
-pub(crate) fn of(version: &Version, seed: u64) -> Result<CheckReport, String> {
+/// Checks a version; the same request gives the same result. Cost is measured elsewhere, and the same in every run.
+pub(crate) fn of(version: &Version, asked: &ReviewRequest) -> Result<CheckReport, String> {
     let properties = Property::ALL.into_iter().filter(|p| *p != Property::Cost).collect();
     let governor = version.governor.clone();
-    let request = CheckRequest { governor, properties, seed, sequences: SEQUENCES };
+    let sequences = asked.check_sequences.unwrap_or(SEQUENCES);
+    let request = CheckRequest { governor, properties, seed: asked.seed.max(1), sequences };
     check(&request, |_| false).map_err(|e| version.shown(&e.to_string()))
 }
 

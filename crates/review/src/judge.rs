@@ -134,8 +134,8 @@ impl Stage<'_> {
                 if let Some(problem) = self.results.misbehaviour(at, number, None) {
                     return Err(problem.why);
                 }
-                let report = starts(&version.governor, version)
-                    .and_then(|()| findings::of(version, self.request.seed.max(1)));
+                let report =
+                    starts(&version.governor, version).and_then(|()| findings::of(version, self.request));
                 progress("checking", done.fetch_add(1, Ordering::Relaxed) + 1, versions);
                 report
             })

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use idlewise_checkout::root;
+use idlewise_checkout::{root, thorough};
 use idlewise_review::{GovernorReview, ReviewReport, ReviewRequest, Row, review};
 
 const GOVERNORS: &str = "drivers/cpuidle/governors";
@@ -115,6 +115,7 @@ pub(crate) fn request(tree: &Tree, series: &[&str]) -> ReviewRequest {
         base: tree.base(),
         recordings: vec![recordings()[0].clone()],
         platform: Some("pixel6".to_owned()),
+        check_sequences: (!thorough()).then_some(2),
         ..ReviewRequest::default()
     }
 }
