@@ -15,13 +15,14 @@ use crate::world::Decision;
 const FOLDER: &str = "drivers/cpuidle/governors";
 
 /// What the tests need besides what the governor includes.
-const INCLUDES: [&str; 10] = [
+const INCLUDES: [&str; 11] = [
     "linux/bits.h",
     "linux/cpuidle.h",
     "linux/init.h",
     "linux/jiffies.h",
     "linux/kernel.h",
     "linux/ktime.h",
+    "linux/module.h",
     "linux/sched.h",
     "linux/sched/clock.h",
     "linux/smp.h",
@@ -88,18 +89,28 @@ static inline int check_register(struct cpuidle_governor *gov)
 #define __init
 #undef postcore_initcall
 #define postcore_initcall(fn)\t\tstatic int (*const check_init)(void) = fn
+#undef cpuidle_register_governor
 #define cpuidle_register_governor(gov)\tcheck_register(gov)
-#define cpuidle_governor_latency_req(cpu)\tcheck_now->latency_limit_ns
+#undef cpuidle_governor_latency_req
+#define cpuidle_governor_latency_req(cpu)\t((void)(cpu), check_now->latency_limit_ns)
+#undef tick_nohz_get_sleep_length
 #define tick_nohz_get_sleep_length(to)\tcheck_sleep_length(to)
+#undef tick_nohz_tick_stopped
 #define tick_nohz_tick_stopped()\tcheck_now->tick_stopped
+#undef tick_nohz_idle_got_tick
 #define tick_nohz_idle_got_tick()\tcheck_got_tick_once()
-#define nr_iowait_cpu(cpu)\t\tcheck_now->iowait
+#undef nr_iowait_cpu
+#define nr_iowait_cpu(cpu)\t\t((void)(cpu), check_now->iowait)
+#undef sched_cpu_util
 #define sched_cpu_util(...)\t\tcheck_now->util
+#undef get_random_u32
 #define get_random_u32()\t\tcheck_now->random
+#undef local_clock
 #define local_clock()\t\t\tcheck_clock_ns
+#undef kvm_para_available
 #define kvm_para_available()\t\ttrue
 #undef arch_scale_cpu_capacity
-#define arch_scale_cpu_capacity(cpu)\tcheck_capacity
+#define arch_scale_cpu_capacity(cpu)\t((void)(cpu), check_capacity)
 #include \"@FILE\"
 ";
 
@@ -129,7 +140,8 @@ static void check_set_up(struct kunit *test, int states, const s64 *residency_ns
 }
 
 /* Plays the steps; the choice of the last one is left for the test to judge. */
-static int check_play(struct kunit *test, const struct check_step *steps, int count, bool *stop_tick)
+static int check_play(struct kunit *test, const struct check_step *steps, int count,
+		      bool *stop_tick)
 {
 	int idx = -1;
 	int i, k;
@@ -194,7 +206,7 @@ pub(crate) fn patch(cases: &[Case<'_>], file: &Path, source: &str, makefile: Opt
     }
     let stem = file.file_stem()?.to_str()?;
     let test = test_file(cases, stem, source);
-    let name = format!("{stem}-check-test");
+    let name = test_name(stem);
     let mut out = format!("--- /dev/null\n+++ b/{FOLDER}/{name}.c\n@@ -0,0 +1,{} @@\n", test.lines().count());
     test.lines().for_each(|line| out += &format!("+{line}\n"));
     if let Some(makefile) = makefile.filter(|text| text.ends_with('\n')) {
@@ -211,10 +223,18 @@ pub(crate) fn patch(cases: &[Case<'_>], file: &Path, source: &str, makefile: Opt
     Some(out)
 }
 
+/// What the test's file is called, without its ending: a kernel makes identifiers of it, so it has no dot.
+fn test_name(stem: &str) -> String {
+    format!("{}-check-test", stem.replace('.', "_"))
+}
+
 fn test_file(cases: &[Case<'_>], stem: &str, source: &str) -> String {
+    let name = test_name(stem);
     let mut out = format!(
         "// SPDX-License-Identifier: GPL-2.0-only\n/*\n * Sequences of idle periods in which {stem}.c did not do what a governor must, as found\n \
-         * by \"idlewise check\". Built by CONFIG_KUNIT; obj-$(CONFIG_KUNIT) += {stem}-check-test.o\n */\n#include <kunit/test.h>\n"
+         * by \"idlewise check\". KUnit calls the suite idle-governor-{stem}. It is built where CONFIG_KUNIT\n \
+         * and CONFIG_CPU_IDLE are set, by this line of the Makefile:\n \
+         * obj-$(CONFIG_KUNIT) += {name}.o\n */\n#include <kunit/test.h>\n"
     );
     let own = source.lines().filter_map(|l| l.trim().strip_prefix("#include <")?.split_once('>'));
     let mut headers: Vec<&str> = own.map(|(header, _)| header).chain(INCLUDES).collect();
@@ -232,6 +252,12 @@ fn test_file(cases: &[Case<'_>], stem: &str, source: &str) -> String {
     out += &format!(
         "\t{{ }}\n}};\n\nstatic struct kunit_suite check_suite = {{\n\t.name = \"idle-governor-{stem}\",\n\t.test_cases = check_cases,\n}};\nkunit_test_suite(check_suite);\n"
     );
+    // KUnit may be a module, and the test then is one, too.
+    if !source.contains("MODULE_LICENSE(") {
+        out += &format!(
+            "\nMODULE_DESCRIPTION(\"KUnit tests of the cpuidle governor in {stem}.c\");\nMODULE_LICENSE(\"GPL\");\n"
+        );
+    }
     out
 }
 

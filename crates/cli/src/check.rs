@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use idlewise_check::{CheckRequest, Property, SEQUENCES, check};
+use idlewise_posting as posting;
 use idlewise_recording::governors::find_one;
 
 use crate::args::{KernelArgs, OutputArgs};
@@ -36,8 +37,8 @@ pub(crate) struct CheckArgs {
     pub(crate) kernels: KernelArgs,
     /// Write a patch with a KUnit test of the violations
     ///
-    /// It adds a file next to the governor's in a kernel tree. - for standard output; an existing file is not
-    /// overwritten.
+    /// It adds a file next to the governor's in a kernel tree; the lines below the result say how to run it. - for standard
+    /// output; an existing file is not overwritten.
     #[arg(long, value_name = "FILE")]
     pub(crate) kunit: Option<PathBuf>,
     #[command(flatten)]
@@ -69,17 +70,16 @@ pub(crate) fn run(a: &CheckArgs) -> Done {
         let _progress = Progress::new("checking");
         check(&request, more).map_err(|e| e.to_string())?
     };
-    deliver(&a.output, &idlewise_posting::check(&report), &report)?;
+    deliver(&a.output, &posting::check(&report), &report)?;
     let say = |path: &Path, line: &str| say_unless(is_stdout(path) || !a.output.is_shown(), line);
     match (&a.kunit, &report.kunit) {
         (Some(path), Some(patch)) => {
             write_new(path, patch.as_bytes(), false)?;
-            say(path, &format!("KUnit test: {}", path.display()))?;
+            posting::kunit_written(path, is_stdout(path)).iter().try_for_each(|line| say(path, line))?;
         }
         (Some(path), None) => {
             let why = "no violation that a KUnit test can show: a choice on one CPU, or a fault of the code";
-            let why = format!("{}: nothing is written: {why}", path.display());
-            say(path, &why)?;
+            say(path, &format!("{}: nothing is written: {why}", path.display()))?;
         }
         (None, _) => {}
     }

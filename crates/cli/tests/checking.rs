@@ -2,7 +2,10 @@
 //! `idlewise check`: does the exit status say what was found, and is it the same twice?
 
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 
+use idlewise_boot::{Build, Configuration, KernelTree, LabFolder, Watch};
 use serde_json::Value;
 
 use crate::common::{idlewise, words};
@@ -62,9 +65,12 @@ fn a_kunit_test_is_written_where_a_kernel_can_show_it() {
     let patch = folder.path().join("found.patch");
     let path = patch.to_str().unwrap();
     let (status, shown, _) = run(&["check", "menu-6.1", "-p", "latency", "--kunit", path]);
-    assert!(status == Some(1) && shown.ends_with(&format!("KUnit test: {path}\n")), "{shown}");
+    let how = format!(
+        "KUnit test: {path}\napply it: git -C TREE apply $(realpath {path})\nrun it: idlewise boot overlay TREE, then "
+    );
+    assert!(status == Some(1) && shown.contains(&how), "{shown}");
     let text = fs::read_to_string(&patch).unwrap();
-    let head = "--- /dev/null\n+++ b/drivers/cpuidle/governors/menu-6.1-check-test.c\n";
+    let head = "--- /dev/null\n+++ b/drivers/cpuidle/governors/menu-6_1-check-test.c\n";
     assert!(text.starts_with(head) && text.contains("KUNIT_EXPECT_LE"), "{text}");
     let (status, _, said) = run(&["check", "menu-6.1", "-p", "latency", "--kunit", path]);
     assert!(status == Some(2) && said.contains("found.patch"), "{said}");
@@ -75,4 +81,76 @@ fn a_kunit_test_is_written_where_a_kernel_can_show_it() {
     let (_, shown, _) =
         run(&["check", "menu-6.1", "-p", "latency", "--kunit", "-", "-o", &format!("{path}.json")]);
     assert!(shown.starts_with(head), "{shown}");
+}
+
+struct Nobody;
+
+impl Watch for Nobody {
+    fn doing(&self, _what: &str) {}
+
+    fn stopped(&self) -> bool {
+        false
+    }
+}
+
+/// As a module of its own, against a prepared build of the tree with the overlay: its Makefile includes a header of ours before
+/// each governor's first line, and takes the place of what the governor calls.
+#[test]
+fn a_kunit_test_compiles_in_a_kernel_without_a_warning() {
+    let Some(lab) = std::env::var_os("IDLEWISE_LAB") else {
+        eprintln!("skipped: IDLEWISE_LAB names no folder for a kernel tree (make test sets it)");
+        return;
+    };
+    let there = |tool: &str| {
+        Command::new("sh")
+            .args(["-c", &format!("command -v {tool}")])
+            .output()
+            .is_ok_and(|o| o.status.success())
+    };
+    if let Some(tool) =
+        ["aarch64-linux-gnu-gcc", "bison", "flex", "bc", "git"].into_iter().find(|tool| !there(tool))
+    {
+        eprintln!("skipped: {tool} is not installed");
+        return;
+    }
+    let lab = LabFolder::open(Some(Path::new(&lab))).unwrap();
+    let tree = KernelTree::of_debian(&lab, "6.12", &Nobody).unwrap();
+    let build = Build::new(&tree, Configuration::Small, &lab, None, &Nobody).unwrap();
+    build.compile_overlay().unwrap();
+    let copy = tempfile::tempdir().unwrap();
+    let inside = "drivers/cpuidle/governors";
+    let governors = copy.path().join(inside);
+    fs::create_dir_all(&governors).unwrap();
+    for file in ["teo.c", "gov.h", "Makefile"] {
+        fs::copy(tree.folder().join(inside).join(file), governors.join(file)).unwrap();
+    }
+    let patch = copy.path().join("found.patch");
+    let teo = governors.join("teo.c");
+    let (status, _, said) =
+        run(&["check", teo.to_str().unwrap(), "-p", "disabled", "--kunit", patch.to_str().unwrap()]);
+    assert_eq!(status, Some(1), "{said}");
+    let applied = Command::new("git").arg("-C").arg(copy.path()).arg("apply").arg(&patch).output().unwrap();
+    assert!(applied.status.success(), "{}", words(&applied.stderr));
+    let makefile = fs::read_to_string(governors.join("Makefile")).unwrap();
+    assert!(makefile.ends_with("obj-$(CONFIG_KUNIT) += teo-check-test.o\n"), "{makefile}");
+    let overlay = tree.folder().join(inside).join("idlewise");
+    let kbuild = format!(
+        "obj-m += teo-check-test.o\nccflags-y += -I{0} -include {0}/in-governor.h\n",
+        overlay.display()
+    );
+    fs::write(governors.join("Kbuild"), kbuild).unwrap();
+    let made = Command::new("make")
+        .args(["-s", "W=1", "ARCH=arm64", "CROSS_COMPILE=aarch64-linux-gnu-", "-C"])
+        .arg(build.folder())
+        .arg(format!("M={}", governors.display()))
+        // Nothing was linked here, so no symbol is known.
+        .args(["KBUILD_MODPOST_WARN=1", "modules"])
+        .env_remove("MAKEFLAGS")
+        .output()
+        .unwrap();
+    let said = words(&made.stderr);
+    assert!(made.status.success() && governors.join("teo-check-test.ko").is_file(), "{said}");
+    let of_code: Vec<&str> =
+        said.lines().filter(|l| l.contains("warning:") || l.contains("MODULE_LICENSE")).collect();
+    assert!(of_code.is_empty(), "{said}");
 }

@@ -2,6 +2,7 @@
 //! What `idlewise check` found: the properties, then a story for each violation.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use idlewise_check::{CheckReport, RowEnd, RowTick, StoryRow, Verdict, Violation};
 use idlewise_report::{Line, Report, Table};
@@ -40,6 +41,22 @@ pub fn check(r: &CheckReport) -> Report {
             "kernel",
             "--kunit FILE writes a patch that adds a KUnit test of this to a kernel tree",
         ));
+    }
+    out
+}
+
+/// What to know of the file that has the KUnit test: how a kernel runs it. One on standard output is not there to be applied.
+#[must_use]
+pub fn kunit_written(file: &Path, is_stdout: bool) -> Vec<String> {
+    let file = file.display();
+    let mut out = vec![format!("KUnit test: {file}")];
+    if !is_stdout {
+        out.extend([
+            format!("apply it: git -C TREE apply $(realpath {file})"),
+            "run it: idlewise boot overlay TREE, then idlewise boot self-test --kernel-tree TREE".to_owned(),
+            "or build TREE with CONFIG_KUNIT=y and CONFIG_CPU_IDLE=y, and boot it with kunit.enable=1"
+                .to_owned(),
+        ]);
     }
     out
 }

@@ -8,5 +8,5 @@ mod notes;
 mod review;
 
 pub use bisect::bisect;
-pub use check::check;
+pub use check::{check, kunit_written};
 pub use review::review;

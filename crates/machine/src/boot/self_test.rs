@@ -106,11 +106,11 @@ pub fn self_test(request: &SelfTestRequest, watch: &dyn Watch) -> Result<SelfTes
     };
     let kunit = Run {
         workload: workload("idle")?,
-        parameters: "kunit.enable=1 kunit.autorun=1 kunit.filter_glob=idlewise*".to_owned(),
+        parameters: format!("kunit.enable=1 kunit.autorun=1 kunit.filter_glob={SUITES}"),
         ..of(first)
     };
     let kunit = run(&mut checks, "kunit", kunit)?;
-    checks.push(kunit_check(&kunit));
+    checks.extend(kunit_checks(&fs::read_to_string(kunit.join("dmesg")).unwrap_or_default()));
     for (number, machine) in machines.into_iter().enumerate() {
         let what = format!("{} on {} ({})", load.name, machine.platform, machine.driver.word());
         let one = run(&mut checks, &format!("{number}-one"), of(machine.clone()))?;
@@ -120,29 +120,44 @@ pub fn self_test(request: &SelfTestRequest, watch: &dyn Watch) -> Result<SelfTes
     Ok(SelfTest { schema: SELF_TEST_SCHEMA.to_owned(), checks })
 }
 
-/// KUnit's verdicts in the guest's kernel log.
-fn kunit_check(results: &Path) -> Check {
-    let log = fs::read_to_string(results.join("dmesg")).unwrap_or_default();
-    let lines = log.lines().map(|l| l.split_once("] ").map_or(l, |(_, rest)| rest).trim());
-    let mut passed = 0;
-    let mut failed = Vec::new();
-    for line in lines {
-        passed += usize::from(line.starts_with("ok "));
-        if let Some(what) = line.strip_prefix("not ok ") {
-            failed.push(what.to_owned());
+/// Suites of KUnit that a guest runs: ours, and what `idlewise check --kunit` added to the tree.
+const SUITES: &str = "idle*";
+/// How the names of those that were added begin; the name of the governor's file follows.
+const ADDED: &str = "idle-governor-";
+
+/// KUnit's verdicts in a kernel's log: of our suites together, then of each that was added to the tree.
+fn kunit_checks(log: &str) -> Vec<Check> {
+    let mut of_suites: BTreeMap<&str, (usize, Vec<&str>)> = BTreeMap::new();
+    let mut suite = "";
+    for line in log.lines().map(|l| l.split_once("] ").map_or(l, |(_, rest)| rest).trim()) {
+        if let Some(name) = line.strip_prefix("# Subtest: ") {
+            suite = name;
         }
+        let of_suite = of_suites.entry(if suite.starts_with(ADDED) { suite } else { "" }).or_default();
+        of_suite.0 += usize::from(line.starts_with("ok "));
+        of_suite.1.extend(line.strip_prefix("not ok "));
     }
-    Check {
+    let (passed, failed) = of_suites.remove("").unwrap_or_default();
+    let ours = Check {
         what: "KUnit: each governor makes the same choices in the kernel as in user space".to_owned(),
         // Names and choices of each governor, and the suite.
         holds: failed.is_empty() && passed > 2 * idlewise_boot::governor_count(),
-        found: format!(
-            "{passed} passed, {} failed{}{}",
-            failed.len(),
-            if failed.is_empty() { "" } else { ": " },
-            failed.join("; ")
+        found: verdicts(passed, &failed),
+    };
+    let added = of_suites.into_iter().map(|(suite, (passed, failed))| Check {
+        what: format!(
+            "KUnit: {}.c keeps what `idlewise check` once found violated",
+            suite.trim_start_matches(ADDED)
         ),
-    }
+        holds: failed.is_empty() && passed > 0,
+        found: verdicts(passed, &failed),
+    });
+    std::iter::once(ours).chain(added).collect()
+}
+
+fn verdicts(passed: usize, failed: &[&str]) -> String {
+    let colon = if failed.is_empty() { "" } else { ": " };
+    format!("{passed} passed, {} failed{colon}{}", failed.len(), failed.join("; "))
 }
 
 fn same_bytes(what: &str, one: &Path, other: &Path) -> Result<Check, MachineError> {
@@ -179,4 +194,38 @@ fn all_files(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>, MachineError> {
         }
     }
     Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As KUnit prints it, with so many cases of ours that pass.
+    fn log(ours: usize, of_teo: &str) -> String {
+        let passed: String =
+            (1..=ours).map(|n| format!("[    0.2]     ok {n} chooses_as_expected\n")).collect();
+        format!(
+            "[    0.1] KTAP version 1\n[    0.1] 1..2\n[    0.1]     KTAP version 1\n[    0.1]     # Subtest: idlewise\n{passed}[    0.3] \
+             ok 1 idlewise\n[    0.3]     # Subtest: idle-governor-teo\n[    0.3]     # disabled_1: EXPECTATION FAILED at x.c:7\n{of_teo}"
+        )
+    }
+
+    #[test]
+    fn kunits_verdicts_are_told_by_suite() {
+        let enough = 2 * idlewise_boot::governor_count();
+        let checks = kunit_checks(&log(
+            enough,
+            "[    0.3]     not ok 1 disabled_1\n[    0.3]     ok 2 latency_2\n[    0.3] not ok 2 idle-governor-teo\n",
+        ));
+        let [ours, teo] = &checks[..] else { panic!("{checks:?}") };
+        assert!(ours.holds && ours.found == format!("{} passed, 0 failed", enough + 1), "{ours:?}");
+        assert_eq!(teo.what, "KUnit: teo.c keeps what `idlewise check` once found violated");
+        assert!(!teo.holds, "{teo:?}");
+        assert_eq!(teo.found, "1 passed, 2 failed: 1 disabled_1; 2 idle-governor-teo");
+        let mended = "[    0.3]     ok 1 disabled_1\n[    0.3] ok 2 idle-governor-teo\n";
+        assert!(kunit_checks(&log(enough, mended)).iter().all(|check| check.holds));
+        // A suite that began and has no verdict, and too few of ours.
+        assert!(kunit_checks(&log(3, "")).iter().all(|check| !check.holds));
+        assert!(!kunit_checks("")[0].holds);
+    }
 }
