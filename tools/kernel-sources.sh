@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Sees to the kernel sources that the tests compile: kernel-sources.sh FOLDER
+# Sees to the kernel sources that the tests compile: kernel-sources.sh FOLDER [VERSION ...]
+#
+# With versions, such as 7.2, to those kernels' sources instead, as `idlewise review --base 7.2` finds them there.
 #
 # FOLDER gets linux-source-6.1/, linux-source-6.12/ and linux-source-7.3/ with drivers/cpuidle and the top Makefile of Debian's
 # packages of that name, and the archives of the last two, which the boot lab unpacks; nothing of them ever belongs to the project.
@@ -11,7 +13,8 @@
 # Where it cannot be done the reason is said and the exit status is 0: the tests that want the sources then say that they are skipped.
 set -eu -o pipefail
 
-folder=${1:?usage: kernel-sources.sh FOLDER}
+folder=${1:?usage: kernel-sources.sh FOLDER [VERSION ...]}
+shift
 
 say() { echo "kernel-sources.sh: $*" >&2; }
 
@@ -19,7 +22,9 @@ download() { # PACKAGE VERSION [APT-OPTION...]
 	local exact package=$1 version=$2
 	shift 2
 	exact=$(apt-cache "$@" madison "$package" 2>/dev/null | awk -v v="$version" '$3 ~ "^" v "-" { print $3; exit }')
-	if [ -n "$exact" ]; then
+	if [ "$version" = newest ]; then
+		apt-get "$@" download -qq -o APT::Sandbox::User=root "$package" >&2
+	elif [ -n "$exact" ]; then
 		apt-get "$@" download -qq -o APT::Sandbox::User=root "$package=$exact" >&2
 	else
 		say "$package $version is not offered; taking what is (its decisions are not compared then)"
@@ -96,6 +101,16 @@ exec 9>"$folder/.lock"
 flock 9
 # Of one that was ended.
 rm -rf "$folder"/.new-*
+if [ $# -gt 0 ]; then
+	for version; do
+		[[ $version =~ ^[0-9]+\.[0-9]+$ ]] || {
+			say "$version: no version of a kernel; write MAJOR.MINOR, such as 7.2"
+			exit 2
+		}
+		fetch "linux-source-$version" newest trixie-backports
+	done
+	exit 0
+fi
 fetch linux-source-6.1 6.1.192
 fetch linux-source-6.12 6.12.117
 fetch linux-source-7.3 7.3.4 trixie-backports
