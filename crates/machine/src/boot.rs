@@ -12,8 +12,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use idlewise_boot::{
-    Build, Configuration, IdleDriver, KernelTree, Lab, LabFolder, Machine, Run, WINDOW, Watch, Workload,
-    workload,
+    BootError, Build, Configuration, IdleDriver, KernelTree, Lab, LabFolder, Machine, Run, WINDOW, Watch,
+    Workload, workload,
 };
 use idlewise_model::{NotKnown, Note, NoteId, known};
 use idlewise_platform::Platform;
@@ -133,12 +133,60 @@ impl RecordingCheck {
     }
 }
 
+/// A governor that a report has no results of, since a guest of it was not booted, hung, or left nothing.
+#[derive(Clone, Debug)]
+pub struct FailedGovernor {
+    /// As the request has it.
+    pub governor: String,
+    pub why: String,
+}
+
 /// Boots a guest for every platform, workload and governor, and judges what the kernel chose. What was recorded before with
 /// the same settings is not recorded again: it would be the same to the bit.
 ///
 /// # Errors
 /// [`MachineError`] when something cannot be built, booted or read; what was recorded until then is kept.
 pub fn run(request: &BootRequest, watch: &dyn Watch) -> Result<BootReport, MachineError> {
+    boot_all(request, watch, &mut Err)
+}
+
+/// As [`run`], but where a guest of another governor than the first fails, its governor is left out of all cells, and the
+/// others go on.
+///
+/// # Errors
+/// As those of [`run`].
+pub fn run_without_failed(
+    request: &BootRequest,
+    watch: &dyn Watch,
+) -> Result<(BootReport, Vec<FailedGovernor>), MachineError> {
+    let mut failed = Vec::new();
+    let report = boot_all(request, watch, &mut |guest: GuestFailure| {
+        if Some(&guest.governor) == request.governors.first() {
+            return Err(guest);
+        }
+        failed.push(FailedGovernor { governor: guest.governor, why: guest.error.to_string() });
+        Ok(())
+    })?;
+    Ok((report, failed))
+}
+
+/// Why a guest brought nothing home.
+struct GuestFailure {
+    governor: String,
+    error: BootError,
+}
+
+/// Whether the guest failed, rather than something that all guests need.
+fn is_of_guest(error: &BootError) -> bool {
+    matches!(error, BootError::Guest(_) | BootError::Failed { .. })
+}
+
+/// `fail` hears of a guest that failed: it ends everything, or what the governor did so far is left out.
+fn boot_all(
+    request: &BootRequest,
+    watch: &dyn Watch,
+    fail: &mut dyn FnMut(GuestFailure) -> Result<(), GuestFailure>,
+) -> Result<BootReport, MachineError> {
     check_version(&request.build)?;
     let folder = LabFolder::open(request.build.folder.as_deref())?;
     let platforms =
@@ -181,15 +229,26 @@ pub fn run(request: &BootRequest, watch: &dyn Watch) -> Result<BootReport, Machi
     let of = bootings.iter().map(|b| b.runs.iter().filter(|r| !r.recorded).count()).sum();
     let mut done = 0;
     watch.booted(done, of);
-    let mut cells = Vec::new();
+    let mut failed: BTreeSet<&str> = BTreeSet::new();
     for booting in &bootings {
         for run in booting.runs.iter().filter(|r| !r.recorded) {
-            run.boot(booting.lab)?;
+            let name = run.governor.name.as_str();
+            if !failed.contains(name) {
+                match run.boot(booting.lab) {
+                    Err(error) if is_of_guest(&error) => {
+                        fail(GuestFailure { governor: name.to_owned(), error })
+                            .map_err(|guest| guest.error)?;
+                        failed.insert(name);
+                    }
+                    ended => ended?,
+                }
+            }
             done += 1;
             watch.booted(done, of);
         }
-        cells.push(booting.judged(&tree, request.per)?);
     }
+    let cells = bootings.iter().map(|booting| booting.judged(&tree, request.per, &failed));
+    let cells = cells.collect::<Result<Vec<_>, _>>()?;
     let Some(lab) = labs.values().next() else { unreachable!("no workload, so no kernel") };
     Ok(BootReport {
         schema: SCHEMA.to_owned(),
@@ -294,7 +353,7 @@ struct GuestRun<'a> {
 }
 
 impl GuestRun<'_> {
-    fn boot(&self, lab: &Lab<'_>) -> Result<(), MachineError> {
+    fn boot(&self, lab: &Lab<'_>) -> Result<(), BootError> {
         let files: Vec<(&str, &str)> =
             self.sidecars.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
         lab.run(&self.run, &self.to, &files)?;
@@ -356,11 +415,12 @@ impl<'a> Booting<'a> {
         Ok(Self { lab, platform, workload, seconds: request.seconds, start, machine, folder, runs })
     }
 
-    fn judged(&self, tree: &KernelTree, per: Per) -> Result<Cell, MachineError> {
+    fn judged(&self, tree: &KernelTree, per: Per, failed: &BTreeSet<&str>) -> Result<Cell, MachineError> {
         let mut scores = Vec::new();
         let mut checks = Vec::new();
         let mut complaints = Vec::new();
-        for GuestRun { governor, to, .. } in &self.runs {
+        for GuestRun { governor, to, .. } in self.runs.iter().filter(|r| !failed.contains(&*r.governor.name))
+        {
             let failed = fs::read_to_string(to.join("failed")).unwrap_or_default();
             let complaint = |l| {
                 let words = format!("{} under {}: {l}", self.workload.name, governor.name);

@@ -3,7 +3,7 @@
 
 use idlewise_corpus::Basis;
 use idlewise_explain::{Explanation, InputValue, Unit};
-use idlewise_report::{Line, Report, Table, duration, number, percent};
+use idlewise_report::{Line, Report, Table, UNKNOWN, duration, number, percent};
 use idlewise_review::{
     Against, Effect, ExplainedPeriod, GovernorReview, Moved, PatchHead, RecordingChange, ReviewReport, Row,
 };
@@ -165,15 +165,32 @@ fn booted(governor: &GovernorReview) -> Option<Table> {
     let head = [governor.governor.as_str(), "energy", "latency", "p99", "too deep", "too shallow"];
     let mut t = Table::new(title, head.map(str::to_owned).to_vec());
     for row in &governor.rows {
-        let Some(booted) = row.booted.as_ref().filter(|_| row.against_base.is_some()) else { continue };
-        let change = |metric: &str| {
-            let number = booted.numbers.iter().find(|n| n.metric == metric);
-            number.map_or_else(String::new, |n| over_runs(n.change, n.half_width, n.unit))
+        let Some(booted) = &row.booted else { continue };
+        let cell = |metric: &str| {
+            let Some(n) = booted.numbers.iter().find(|n| n.metric == metric) else { return String::new() };
+            match (&row.against_base, n.base) {
+                (Some(_), _) => over_runs(n.change, n.half_width, n.unit),
+                (None, Some(base)) => absolute(metric, base, &of.energy_unit),
+                (None, None) => UNKNOWN.to_owned(),
+            }
         };
-        let name = if booted.as_recorded { row.row.clone() } else { format!("{} ?", row.row) };
-        t.rows.push(std::iter::once(name).chain(COLUMNS.map(change)).collect());
+        let mark = match (&booted.failure, booted.as_recorded) {
+            (Some(_), _) => " !",
+            (None, false) => " ?",
+            (None, true) => "",
+        };
+        t.rows.push(std::iter::once(format!("{}{mark}", row.row)).chain(COLUMNS.map(cell)).collect());
     }
     Some(t)
+}
+
+/// A value of one of the columns' measures.
+fn absolute(metric: &str, value: f64, energy_unit: &str) -> String {
+    match metric {
+        "energy" => format!("{} {energy_unit}", number(value)),
+        "too_deep" | "too_shallow" => format!("{}%", percent(value)),
+        _ => duration(value),
+    }
 }
 
 /// A change over several runs with half the width of its interval.
@@ -351,14 +368,31 @@ fn below(r: &ReviewReport, details: bool) -> Vec<Line> {
     out.extend(notes::lines(&r.on, details));
     for g in &r.governors {
         out.extend(
-            g.not_booted.iter().map(|why| Line::new("note", format!("{}: not booted: {why}", g.governor))),
+            // The rest of it is the end of a log, which JSON has.
+            g.not_booted.iter().map(|why| {
+                let why = why.lines().next().unwrap_or_default();
+                Line::new("note", format!("{}: not booted: {why}", g.governor))
+            }),
         );
         if let Some(booted) = &g.booted {
             out.push(Line::new(
                 "note",
-                "booted: each run of a version starts later, under the same load; ~: nothing is shown in this kernel under this load",
+                format!(
+                    "booted: all versions in one kernel, {} starts of each, each a little later, under the same load; base: mean of its \
+                     starts; > <: the end nearer to 0 of the 95 % interval over starts; ~: nothing is shown for this kernel and load",
+                    booted.starts
+                ),
             ));
-            if g.rows.iter().filter_map(|row| row.booted.as_ref()).any(|b| !b.as_recorded) {
+            let failures =
+                g.rows.iter().filter_map(|row| Some((row, row.booted.as_ref()?.failure.as_ref()?)));
+            out.extend(failures.map(|(row, why)| {
+                Line::new("note", format!("booted, {}: {}", row.row, why.lines().next().unwrap_or_default()))
+            }));
+            if g.rows
+                .iter()
+                .filter_map(|row| row.booted.as_ref())
+                .any(|b| b.failure.is_none() && !b.as_recorded)
+            {
                 out.push(Line::new(
                     "note",
                     "booted, ?: the governor in user space does not make the kernel's choices from the same inputs, or the \
@@ -439,4 +473,101 @@ fn energy(r: &ReviewReport) -> Option<Line> {
     }
     let words: Vec<String> = grades.iter().map(|(grade, n)| format!("{grade} ({n})")).collect();
     (!words.is_empty()).then(|| Line::new("note", format!("energy, by recordings: {}", words.join("; "))))
+}
+
+#[cfg(test)]
+mod tests {
+    use idlewise_review::{Booted, BootedChange, BootedNumber};
+
+    use super::*;
+
+    fn row(name: &str, base: Option<&str>, booted: Option<BootedChange>) -> Row {
+        let against = base.map(|base| Against {
+            row: base.to_owned(),
+            recordings: 0,
+            differing: 0,
+            differ_pct: 0.0,
+            effects: Vec::new(),
+            by_basis: Vec::new(),
+            on: Vec::new(),
+        });
+        Row {
+            row: name.to_owned(),
+            same_as: None,
+            problem: None,
+            source_hash: None,
+            check: None,
+            blocks: None,
+            blocks_pct: None,
+            blocks_unknown: None,
+            against_base: against,
+            against_above: None,
+            periods: Vec::new(),
+            simulated: Vec::new(),
+            booted,
+        }
+    }
+
+    /// As measured in three columns: with an interval that is above 0, with one that holds it, and as it was.
+    fn changes(as_recorded: bool) -> BootedChange {
+        let number = |metric, base, change, half_width, unit| BootedNumber {
+            metric,
+            base: Some(base),
+            value: Some(base * 1.5),
+            unit,
+            change: Some(change),
+            half_width: Some(half_width),
+        };
+        BootedChange {
+            numbers: vec![
+                number("energy", 1.25, 3.0, 0.5, "%"),
+                number("latency_mean", 215_000.0, 2.0, 2.5, "%"),
+                number("too_deep", 0.91, 0.0, 0.0, "pp"),
+            ],
+            as_recorded,
+            failure: None,
+        }
+    }
+
+    #[test]
+    fn a_booted_base_has_numbers_and_the_others_changes() {
+        let failure = Some("the guest (my2-teo on rk3399, timer) returned no result".to_owned());
+        let governor = GovernorReview {
+            governor: "teo".to_owned(),
+            file: String::new(),
+            booted: Some(Booted {
+                kernel: "6.12.117".to_owned(),
+                platform: "rk3399".to_owned(),
+                workload: "timer".to_owned(),
+                energy_unit: "mJ".to_owned(),
+                seconds: 3,
+                starts: 5,
+                complaints: Vec::new(),
+            }),
+            not_booted: None,
+            rows: vec![
+                row("base", None, Some(changes(true))),
+                row("+1", Some("base"), Some(changes(true))),
+                row("+2", Some("base"), None),
+                row("+3", Some("base"), Some(changes(false))),
+                row(
+                    "+4",
+                    Some("base"),
+                    Some(BootedChange { numbers: Vec::new(), as_recorded: true, failure }),
+                ),
+            ],
+        };
+        let table = booted(&governor).unwrap();
+        assert_eq!(table.title, "booted: timer on rk3399, 5 runs of 3 s, Linux 6.12.117");
+        let rows: Vec<String> = table.rows.iter().map(|cells| cells.join("|")).collect();
+        assert_eq!(
+            rows,
+            [
+                "base|1.250 mJ|215 us||0.91%|",
+                "+1|+3.0% >2.5|~||same|",
+                "+3 ?|+3.0% >2.5|~||same|",
+                "+4 !|||||"
+            ]
+        );
+    }
 }

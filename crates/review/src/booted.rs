@@ -2,9 +2,12 @@
 //! All versions of a governor in a real kernel, booted on a virtual machine with a board's idle states.
 
 use std::path::Path;
+use std::sync::Mutex;
 
 use idlewise_boot::{DEFAULT_VERSION, Watch, check_version};
-use idlewise_machine::boot::{BootReport, BootRequest, BuildRequest, RecordingCheck, run};
+use idlewise_machine::boot::{
+    BootReport, BootRequest, BuildRequest, Cell, RecordingCheck, run_without_failed,
+};
 use idlewise_score::{Measure, Unit};
 use idlewise_stats::PairedChange;
 
@@ -19,16 +22,25 @@ const SECONDS: u32 = 3;
 /// Each is booted so often, each time a little later: another kernel is another machine in small things. The load is the same.
 const STARTS: u32 = 5;
 
-/// Passes on what is being done.
-struct Watcher<'p>(&'p (dyn Fn(&str, usize, usize) + Sync));
+/// Passes on what is being done, and how many of the guests are booted.
+struct Watcher<'p> {
+    progress: &'p (dyn Fn(&str, usize, usize) + Sync),
+    /// Done, and of how many.
+    guests: Mutex<(usize, usize)>,
+}
 
 impl Watch for Watcher<'_> {
     fn doing(&self, what: &str) {
-        (self.0)(what, 0, 1);
+        let (done, of) = self.guests.lock().map_or((0, 1), |guests| *guests);
+        (self.progress)(what, done, of);
     }
 
     fn booted(&self, done: usize, of: usize) {
-        (self.0)("booting", done, of.max(1));
+        let guests = (done, of.max(1));
+        if let Ok(mut now) = self.guests.lock() {
+            *now = guests;
+        }
+        (self.progress)(&format!("booting {of} guests of {SECONDS} s"), guests.0, guests.1);
     }
 
     fn stopped(&self) -> bool {
@@ -43,8 +55,8 @@ fn kernel(base: &str) -> String {
     if check_version(&version).is_ok() { version } else { DEFAULT_VERSION.to_owned() }
 }
 
-/// Boots the `usable` versions of a governor; recordings go below `folder`. Gives what was booted, and the changes of each version
-/// against the first of them.
+/// Boots the `usable` versions of a governor, the base first; recordings go below `folder`. Gives what was booted, and the changes of
+/// each version against the base.
 pub(crate) fn all(
     lineage: &Lineage,
     usable: &[usize],
@@ -66,21 +78,35 @@ pub(crate) fn all(
         to: folder.join(&lineage.name),
         ..BootRequest::default()
     };
-    let shown = |text: String| usable.iter().fold(text, |text, v| lineage.versions[*v].shown(&text));
-    let report = run(&request, &Watcher(progress)).map_err(|e| shown(e.to_string()))?;
+    // A message may name the option of `idlewise boot`.
+    let shown = |text: &str| {
+        let text = text.replace("--to", "--boot");
+        usable.iter().fold(text, |text, v| lineage.versions[*v].shown(&text))
+    };
+    let watcher = Watcher { progress, guests: Mutex::new((0, 1)) };
+    let (report, failed) = run_without_failed(&request, &watcher).map_err(|e| shown(&e.to_string()))?;
     let mut out = vec![None; lineage.versions.len()];
-    for (at, version) in usable.iter().enumerate() {
+    for (version, file) in usable.iter().zip(&request.governors) {
+        let failure = failed.iter().find(|f| f.governor == *file).map(|f| shown(&f.why));
+        let as_recorded =
+            |cell: &Cell| cell.checks.iter().find(|c| c.governor == *file).is_some_and(RecordingCheck::holds);
         out[*version] = Some(BootedChange {
-            numbers: measures().map(|m| number(&report, m, at)).collect(),
-            as_recorded: report.cells.iter().all(|c| c.checks.get(at).is_some_and(RecordingCheck::holds)),
+            numbers: match failure {
+                Some(_) => Vec::new(),
+                None => measures().map(|m| number(&report, m, [&request.governors[0], file])).collect(),
+            },
+            as_recorded: report.cells.iter().all(as_recorded),
+            failure,
         });
     }
     let complaints = report.cells.iter().flat_map(|cell| &cell.complaints);
-    let complaints = complaints.map(|note| shown(note.words.clone())).collect();
+    let complaints = complaints.map(|note| shown(&note.words)).collect();
+    let energy_unit = report.cells.iter().flat_map(|cell| &cell.governors).map(|g| &g.score.energy_unit);
     let booted = Booted {
         kernel: report.kernel.clone(),
         platform: PLATFORM.to_owned(),
         workload: WORKLOAD.to_owned(),
+        energy_unit: energy_unit.clone().next().cloned().unwrap_or_default(),
         seconds: SECONDS,
         starts: STARTS,
         complaints,
@@ -88,18 +114,28 @@ pub(crate) fn all(
     Ok((booted, out))
 }
 
-/// A measure under version number `at` against the first, start by start.
-fn number(report: &BootReport, measure: &'static Measure, at: usize) -> BootedNumber {
-    let pair = |cell: &idlewise_machine::boot::Cell| {
-        let value = |at: usize| Some(measure.value(&cell.governors.get(at)?.score));
-        Some((value(0)?, value(at)?))
+/// A measure under the second of two governors against the first, start by start.
+fn number(report: &BootReport, measure: &'static Measure, governors: [&String; 2]) -> BootedNumber {
+    let pair = |cell: &Cell| {
+        let value = |name: &String| {
+            let of = cell.governors.iter().find(|g| g.governor == *name)?;
+            Some(measure.value(&of.score))
+        };
+        let [first, second] = governors.map(value);
+        Some((first?, second?))
     };
     let pairs: Vec<(f64, f64)> = report.cells.iter().filter_map(pair).collect();
+    let mean = |of: fn(&(f64, f64)) -> f64| {
+        let sum: f64 = pairs.iter().map(of).sum();
+        Some(sum / pairs.len() as f64).filter(|mean| mean.is_finite())
+    };
     let change = PairedChange::of(&pairs);
     let pct = |share: Option<f64>| share.map(|s| s * 100.0);
     let points = measure.unit == Unit::Share;
     BootedNumber {
         metric: measure.name,
+        base: mean(|pair| pair.0),
+        value: mean(|pair| pair.1),
         unit: if points { "pp" } else { "%" },
         change: change.and_then(|c| if points { Some(c.difference) } else { pct(c.relative) }),
         half_width: change.and_then(|c| if points { c.half_width } else { pct(c.relative_half_width) }),

@@ -151,12 +151,17 @@ impl Stage<'_> {
             None => vec![Vec::new(); versions],
         };
         let none = || (None, None, vec![None; versions]);
-        let (booted, not_booted, changes) = match &self.request.boot {
-            Some(folder) => match booted::all(lineage, &usable, self.base, folder, progress) {
-                Ok((booted, changes)) => (Some(booted), None, changes),
-                Err(why) => (None, Some(why), none().2),
-            },
-            None => none(),
+        let (booted, not_booted, changes) = match (&self.request.boot, base) {
+            (Some(folder), Some(base)) => {
+                let later = usable.iter().copied().filter(|v| *v != base);
+                let versions: Vec<usize> = std::iter::once(base).chain(later).collect();
+                match booted::all(lineage, &versions, self.base, folder, progress) {
+                    Ok((booted, changes)) => (Some(booted), None, changes),
+                    Err(why) => (None, Some(why), none().2),
+                }
+            }
+            (Some(_), None) => (None, Some("no version of it runs".to_owned()), none().2),
+            (None, _) => none(),
         };
         progress("explaining", 0, 1);
         let rows: Vec<usize> = (0..lineage.rows.len()).collect();

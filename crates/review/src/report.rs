@@ -180,6 +180,7 @@ pub struct Booted {
     pub kernel: String,
     pub platform: String,
     pub workload: String,
+    pub energy_unit: String,
     /// How long, in seconds of the guest.
     pub seconds: u32,
     /// How often each version was booted.
@@ -195,15 +196,20 @@ pub struct BootedChange {
     pub numbers: Vec<BootedNumber>,
     /// The same governor in user space makes the same choices from the same inputs, and the kernel's counters agree.
     pub as_recorded: bool,
+    /// Why there are no numbers: its guest did not boot, hung, or left nothing.
+    pub failure: Option<String>,
 }
 
 /// A measure in a real kernel, against the first version, start by start.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct BootedNumber {
     pub metric: &'static str,
-    /// "%" of the value before, or "pp" for shares.
+    /// Under the first version and under this one, mean of the starts: ns, %, or the platform's energy.
+    pub base: Option<f64>,
+    pub value: Option<f64>,
+    /// Of the change: "%" of the value before, or "pp" for shares.
     pub unit: &'static str,
-    /// Mean over starts; nothing where it is not known.
+    /// From the base to the value; nothing where it is not known.
     pub change: Option<f64>,
     /// Half the width of its 95 % interval.
     pub half_width: Option<f64>,
