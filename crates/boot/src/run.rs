@@ -179,12 +179,15 @@ impl<'a> Lab<'a> {
         }
         ran?;
         let results = work.path().join("results");
-        self.bring_home(&work.path().join("memory"), &results).map_err(|e| {
-            BootError::Guest(format!(
-                "{what} returned no result ({e}); its console printed:\n{}",
-                tail(&console)
-            ))
-        })?;
+        if let Err(e) = self.bring_home(&work.path().join("memory"), &results) {
+            let kept = above.join("failed-boot.log");
+            fs::copy(&console, &kept).map_err(BootError::io(&kept))?;
+            let log = kept.display();
+            return Err(BootError::Guest(format!(
+                "{what} returned no result ({e}); its console is in {log}\n{}",
+                tail(&kept)
+            )));
+        }
         if let Err(why) = has_states(&results, &run.machine.states) {
             let kept = above.join("failed-boot.log");
             let log = results.join("dmesg");
