@@ -787,8 +787,8 @@ def check(
     kernel_tree: A kernel tree, whose governors may be named. linux:6.12/teo is one,
         linux:6.12 all of them; linux/teo where it is the only tree.
     kunit: Write a patch with a KUnit test of the violations. It adds a file next to
-        the governor's in a kernel tree. - for standard output; an existing file is
-        not overwritten.
+        the governor's in a kernel tree; the lines below the result say how to run
+        it. - for standard output; an existing file is not overwritten.
     charts: Whether the result keeps what charts and pages are made of.
     progress: Called with (what, done, of); None: a bar on terminals and in
         notebooks; False: nothing.
