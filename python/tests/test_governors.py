@@ -266,6 +266,32 @@ class Mistakes(unittest.TestCase):
         self.assertEqual(child.returncode, -signal.SIGINT, said)
 
 
+    def test_ctrl_c_ends_a_search_while_it_makes_a_sequence_minimal(self) -> None:
+        code = (
+            "import idlewise, sys\n"
+            "class Tires(idlewise.Governor):\n"
+            "    asked = 0\n"
+            "    def select(self, cpu, states, inputs):\n"
+            "        self.asked += 1\n"
+            "        for _ in range(2000): pass\n"
+            "        return 0 if self.asked > 40 else len(states) - 1\n"
+            "def hear(what, done, of):\n"
+            "    if what == 'making minimal':\n"
+            "        assert 0 < done < of, (done, of)\n"
+            "        print(what, flush=True)\n"
+            "idlewise.counterexample(Tires, 'deepest', by='0.1%', rounds=8, platform='pixel6', progress=hear)\n"
+        )
+        child = interruptible(self, code)
+        assert child.stdout is not None
+        self.assertEqual(child.stdout.readline(), "making minimal\n")
+        begun = time.monotonic()
+        child.send_signal(signal.SIGINT)
+        _, said = child.communicate(timeout=60)
+        self.assertIn("KeyboardInterrupt", said)
+        self.assertLess(time.monotonic() - begun, 30)
+        self.assertEqual(child.returncode, -signal.SIGINT, said)
+
+
 class Remembers(idlewise.Governor):
     """Has attributes of every kind."""
 

@@ -111,7 +111,8 @@ pub(crate) enum Command {
     /// Find the shortest tape on which one governor is worse
     ///
     /// In recordings where two governors differ, or among drawn idle periods; made minimal, printed as a story, written as a
-    /// tape that replay reads.
+    /// tape that replay reads. Unless told, each governor decides about a million times, which takes seconds; where
+    /// sequences stay long, up to 45 million times.
     Counterexample(CounterexampleArgs),
     /// Collect recordings, and replay all of a collection
     ///

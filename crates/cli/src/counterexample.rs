@@ -125,7 +125,7 @@ pub(crate) fn run(a: &CounterexampleArgs) -> Done {
     };
     let report = {
         let progress = Progress::new("searching");
-        find(&request, &|done, of| progress.step("searching", done, of))?
+        find(&request, &|what, done, of| progress.step(what, done, of))?
     };
     deliver(&a.output, &view::counterexample(&report), &report)?;
     let say = |path: &Path, line: &str| say_unless(is_stdout(path) || !a.output.is_shown(), line);

@@ -199,7 +199,7 @@ fn counterexamples(id: &str) -> String {
             hz: None,
             times: TIMES,
         };
-        let found = find(&request, &|_, _| ()).unwrap();
+        let found = find(&request, &|_, _, _| ()).unwrap();
         let of = found.found.as_ref().unwrap_or_else(|| panic!("{id} is never worse than {other}"));
         assert!(of.worse >= 5.0 && of.idle_periods <= LONGEST);
         let mut report = idlewise_findings::counterexample(&found);

@@ -17,4 +17,4 @@ mod tape;
 pub use period::Period;
 pub use report::{Choice, Counterexample, Found, MachineHead, SCHEMA, StateHead, StoryRow};
 pub use request::{CounterexampleRequest, LONGEST, Origin};
-pub use search::{MACHINES, ROUNDS, find};
+pub use search::{MACHINES, ROUNDS, SearchProgress, find};

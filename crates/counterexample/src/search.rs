@@ -17,7 +17,7 @@ use crate::arena::{Arena, Bar, Place, host};
 use crate::period::Period;
 use crate::report::{Counterexample, Found};
 use crate::request::{CounterexampleRequest, LONGEST, Origin};
-use crate::shrink::{plainness, shrink};
+use crate::shrink::{MOST, plainness, shrink};
 use crate::story::story;
 
 /// Sequences that are drawn for each machine, unless told.
@@ -36,6 +36,8 @@ const WINDOWS: [usize; 4] = [12, 30, 80, LONGEST];
 const SHORTEST_NS: u64 = 5_000;
 /// A sequence that is worse by more is no better an example, % or percentage points.
 const ENOUGH: f64 = 50.0;
+/// While sequences are made minimal, progress is reported after so many idle periods.
+const TOLD_EVERY: usize = 1_000;
 /// Busy times between drawn idle periods, ns.
 const BUSY_NS: [u64; 3] = [100_000, 1_000_000, 3_300_000];
 
@@ -65,14 +67,16 @@ enum Trials {
 /// Ticks per second where neither request nor machine says it.
 const USUAL_HZ: u32 = 250;
 
-/// The shortest sequence found on which the first governor of `request` is worse. `progress` hears of every finished job: done and of
-/// how many.
+/// Hears what is done, how much of it, and of how much.
+pub type SearchProgress<'p> = &'p (dyn Fn(&str, usize, usize) + Sync);
+
+/// The shortest sequence found on which the first governor of `request` is worse.
 ///
 /// # Errors
 /// [`CommandError`] when a recording cannot be replayed, a governor does not load, or the measure says not which way is better.
 pub fn find(
     request: &CounterexampleRequest,
-    progress: &(dyn Fn(usize, usize) + Sync),
+    progress: SearchProgress<'_>,
 ) -> Result<Counterexample, CommandError> {
     if request.measure.better == Better::Neither {
         let why = "says not which way is better; name another, such as energy, latency_mean or too_deep";
@@ -144,7 +148,7 @@ fn recorded<'p>(
 fn search(
     request: &CounterexampleRequest,
     grounds: &[Ground<'_>],
-    progress: &(dyn Fn(usize, usize) + Sync),
+    progress: SearchProgress<'_>,
 ) -> Result<Counterexample, CommandError> {
     let longest = LONGEST / request.times.clamp(1, LONGEST);
     let bar = Bar { measure: request.measure, by: request.by };
@@ -156,12 +160,13 @@ fn search(
     }
     let done = AtomicUsize::new(0);
     let of = jobs.len();
+    progress("searching", 0, of);
     let hits: Vec<(usize, Vec<Hit>)> = jobs
         .par_iter()
         .map(|(at, from, to)| {
             let hits =
                 request.on(&grounds[*at], |arena| grounds[*at].try_all(arena, bar, longest, (*from, *to)))?;
-            progress(done.fetch_add(1, Ordering::Relaxed) + 1, of);
+            progress("searching", done.fetch_add(1, Ordering::Relaxed) + 1, of);
             Ok((*at, hits))
         })
         .collect::<Result<_, GovernorError>>()?;
@@ -172,19 +177,10 @@ fn search(
         own.sort_by(|x, y| ground.rank(x).total_cmp(&ground.rank(y)).then(x.number.cmp(&y.number)));
         best.extend(own.into_iter().take(KEPT).map(|hit| (at, hit)));
     }
+    let effort = Effort { of: best.len() * MOST, played: AtomicUsize::new(0), progress };
     let shortest: Vec<(usize, Hit)> = best
         .into_par_iter()
-        .map(|(at, hit)| {
-            let number = hit.number;
-            let left = request.on(&grounds[at], |arena| {
-                let mut values = |periods: &[Period]| arena.value(bar.measure, periods);
-                let periods =
-                    shrink(hit.periods.clone(), &mut |p| Ok::<bool, GovernorError>(bar.is_met(&values(p)?)))?;
-                let worse = bar.worse(values(&periods)?.all);
-                Ok(Hit { number, worse, periods })
-            })?;
-            Ok((at, left))
-        })
+        .map(|(at, hit)| Ok((at, request.minimal(&grounds[at], bar, hit, &effort)?)))
         .collect::<Result<_, GovernorError>>()?;
     let shortest = shortest.into_iter().min_by(|(x, one), (y, other)| {
         let length = one.periods.len().cmp(&other.periods.len());
@@ -207,7 +203,55 @@ fn search(
     Ok(Counterexample::new(request, tried, found))
 }
 
+/// How far sequences are made minimal: idle periods that were played for that, and of how many at most.
+struct Effort<'p> {
+    of: usize,
+    played: AtomicUsize,
+    progress: SearchProgress<'p>,
+}
+
+impl Effort<'_> {
+    fn plays(&self, periods: usize) {
+        let before = self.played.fetch_add(periods, Ordering::Relaxed);
+        let played = before + periods;
+        // To say it costs more than a short sequence does.
+        if played / TOLD_EVERY != before / TOLD_EVERY {
+            (self.progress)("making minimal", played, self.of);
+        }
+    }
+}
+
 impl CounterexampleRequest {
+    /// The shortest of what `hit` has, and still shows it.
+    fn minimal(
+        &self,
+        ground: &Ground<'_>,
+        bar: Bar,
+        hit: Hit,
+        effort: &Effort<'_>,
+    ) -> Result<Hit, GovernorError> {
+        // Nobody hears what is said in a process of the governor's own.
+        let is_here = host([&self.a, &self.b]).is_none_or(|g| !g.is_foreign() || g.is_of_caller());
+        let mut played = 0;
+        let left = self.on(ground, |arena| {
+            let number = hit.number;
+            let mut shows = |periods: &[Period]| {
+                let values = arena.value(bar.measure, periods)?;
+                if is_here {
+                    let length = (periods.len() * self.times).min(MOST - played);
+                    played += length;
+                    effort.plays(length);
+                }
+                Ok::<bool, GovernorError>(bar.is_met(&values))
+            };
+            let periods = shrink(hit.periods, self.times, &mut shows)?;
+            let worse = bar.worse(arena.value(bar.measure, &periods)?.all);
+            Ok(Hit { number, worse, periods })
+        })?;
+        effort.plays(MOST - played);
+        Ok(left)
+    }
+
     /// Does `job` with both governors on a ground, where a foreign one may crash.
     fn on<'p, T: Serialize + serde::de::DeserializeOwned>(
         &'p self,

@@ -3,8 +3,8 @@
 
 use crate::period::Period;
 
-/// Sequences that are tried, at most.
-const TRIES: u32 = 20_000;
+/// Idle periods that are played, at most. A class of Python needs some seconds for so many.
+pub(crate) const MOST: usize = 1_000_000;
 /// The CPU is plainly busy for so long, ns.
 const PLAIN_BUSY_NS: u64 = 1_000_000;
 
@@ -28,28 +28,31 @@ const PLAINER: [fn(&mut Period); 9] = [
     |p| p.util = if p.util > 512 { 1024 } else { 512 },
 ];
 
-/// A test whether a sequence still shows it, with the tries that are left.
+/// A test whether a sequence still shows it, with the idle periods that may still be played.
 struct Test<'f, E> {
     shows: &'f mut dyn FnMut(&[Period]) -> Result<bool, E>,
-    left: u32,
+    times: usize,
+    left: usize,
 }
 
 impl<E> Test<'_, E> {
     fn holds(&mut self, periods: &[Period]) -> Result<bool, E> {
-        if self.left == 0 || periods.is_empty() {
+        let played = periods.len() * self.times;
+        if played > self.left || periods.is_empty() {
             return Ok(false);
         }
-        self.left -= 1;
+        self.left -= played;
         (self.shows)(periods)
     }
 }
 
-/// The shortest and plainest sequence found that still `shows` it, from one that does.
+/// The shortest and plainest sequence found that still `shows` it when it is played `times` times over, from one that does.
 pub(crate) fn shrink<E>(
     mut periods: Vec<Period>,
+    times: usize,
     shows: &mut dyn FnMut(&[Period]) -> Result<bool, E>,
 ) -> Result<Vec<Period>, E> {
-    let mut test = Test { shows, left: TRIES };
+    let mut test = Test { shows, times, left: MOST };
     loop {
         let before = periods.clone();
         remove(&mut periods, &mut test)?;
@@ -156,9 +159,25 @@ mod tests {
         };
         let mut all: Vec<Period> = (0..200).map(period).collect();
         all.extend((0..20).map(period));
-        let left = shrink(all, &mut shows).unwrap();
+        let left = shrink(all, 1, &mut shows).unwrap();
         assert_eq!(left.len(), 2, "{left:?}");
         assert!(left.iter().all(|p| p.is_timer() && p.busy_ns == PLAIN_BUSY_NS && p.iowait == 0));
         assert_eq!((left[0].util, left[1].woken_ns, left[1].util), (0, 50_000, 512));
+    }
+
+    #[test]
+    fn what_stays_long_ends() {
+        let period =
+            |n: u64| Period { busy_ns: 12_345, woken_ns: 54_321 + n, timer_ns: None, util: 7, iowait: 1 };
+        let all: Vec<Period> = (0..200).map(period).collect();
+        let mut played = 0;
+        // Any two hundred show it, so that all that can be tried is to make each plain.
+        let mut shows = |tried: &[Period]| {
+            played += 3 * tried.len();
+            Ok::<bool, Infallible>(tried.len() == 200 && tried.iter().all(|p| p.util > 0))
+        };
+        let left = shrink(all, 3, &mut shows).unwrap();
+        assert_eq!(left.len(), 200);
+        assert!((MOST - 600..=MOST).contains(&played), "{played}");
     }
 }

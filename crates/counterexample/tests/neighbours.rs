@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Mutex;
 
 use idlewise_counterexample::{Counterexample, CounterexampleRequest, LONGEST, MACHINES, Origin, find};
 use idlewise_governor::{Governor, Spec};
@@ -56,7 +57,7 @@ fn neighbouring_versions_have_short_ones_that_replay_confirms() {
     let folder = tempfile::tempdir().unwrap();
     for pair in VERSIONS.windows(2) {
         for (a, b) in [(pair[0], pair[1]), (pair[1], pair[0])] {
-            let all = find(&asked(a, b, drawn(120)), &|_, _| ()).unwrap();
+            let all = find(&asked(a, b, drawn(120)), &|_, _, _| ()).unwrap();
             let found = all.found.as_ref().unwrap_or_else(|| unreachable!("{a} is never worse than {b}"));
             assert!(found.idle_periods <= LONGEST && found.worse >= 5.0, "{a} {b}: {found:?}");
             let path = folder.path().join(format!("{a}-{b}.tape"));
@@ -71,7 +72,7 @@ fn neighbouring_versions_have_short_ones_that_replay_confirms() {
 fn habits_are_found_by_playing_the_same_again_and_again() {
     let folder = tempfile::tempdir().unwrap();
     let request = CounterexampleRequest { times: 20, ..asked("teo-6.1", "teo", drawn(120)) };
-    let all = find(&request, &|_, _| ()).unwrap();
+    let all = find(&request, &|_, _, _| ()).unwrap();
     let found = all.found.as_ref().unwrap();
     assert!(found.idle_periods == 20 * found.periods().len() && found.idle_periods <= LONGEST);
     let path = folder.path().join("habit.tape");
@@ -83,7 +84,7 @@ fn habits_are_found_by_playing_the_same_again_and_again() {
 fn the_same_is_found_with_any_number_of_threads() {
     let one = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| find(&asked("teo-6.1", "teo", drawn(60)), &|_, _| ()).unwrap())
+        pool.install(|| find(&asked("teo-6.1", "teo", drawn(60)), &|_, _, _| ()).unwrap())
     };
     let first = one(1);
     assert!(first.found.is_some());
@@ -91,14 +92,33 @@ fn the_same_is_found_with_any_number_of_threads() {
 }
 
 #[test]
+fn how_far_it_is_goes_up_and_ends_with_all() {
+    let heard: Mutex<Vec<(String, usize, usize)>> = Mutex::default();
+    let request = CounterexampleRequest { times: 20, ..asked("teo-6.1", "teo", drawn(60)) };
+    let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let hear = |what: &str, done, of| heard.lock().unwrap().push((what.to_owned(), done, of));
+    one.install(|| find(&request, &hear)).unwrap();
+    let heard = heard.into_inner().unwrap();
+    let stages = heard.chunk_by(|a, b| a.0 == b.0).collect::<Vec<_>>();
+    assert_eq!(stages.iter().map(|s| s[0].0.as_str()).collect::<Vec<_>>(), ["searching", "making minimal"]);
+    for stage in stages {
+        assert!(stage.is_sorted_by(|a, b| a.1 < b.1 && a.2 == b.2), "{stage:?}");
+        assert_eq!(stage.last().map(|s| s.1), stage.last().map(|s| s.2));
+    }
+    // Not only when a sequence is minimal: then its million is full.
+    let between = heard.iter().filter(|h| h.0 == "making minimal" && h.1 % 1_000_000 != 0);
+    assert!(between.count() > 5, "{heard:?}");
+}
+
+#[test]
 fn a_recording_has_one_that_is_a_part_of_it() {
     let folder = tempfile::tempdir().unwrap();
-    let drawn = find(&asked("teo-6.1", "teo", drawn(60)), &|_, _| ()).unwrap();
+    let drawn = find(&asked("teo-6.1", "teo", drawn(60)), &|_, _, _| ()).unwrap();
     let path = folder.path().join("made.tape");
     write(&drawn, &path);
     let setup = Box::new(ReplaySetup::default());
     let again = Origin::Recordings { traces: vec![path], setup };
-    let again = find(&asked("teo-6.1", "teo", again), &|_, _| ()).unwrap();
+    let again = find(&asked("teo-6.1", "teo", again), &|_, _, _| ()).unwrap();
     let (found, drawn) = (again.found.unwrap(), drawn.found.unwrap());
     assert!(found.idle_periods <= drawn.idle_periods && found.worse >= 5.0);
     assert_eq!(found.machine.id, drawn.machine.id);
@@ -108,8 +128,8 @@ fn a_recording_has_one_that_is_a_part_of_it() {
 fn what_has_no_better_way_is_refused_and_what_is_the_same_not_found() {
     let idle = idlewise_score::measure::MEASURES.iter().find(|m| m.name == "idle").unwrap();
     let refused = CounterexampleRequest { measure: idle, ..asked("teo", "teo-6.1", drawn(1)) };
-    let why = find(&refused, &|_, _| ()).unwrap_err().to_string();
+    let why = find(&refused, &|_, _, _| ()).unwrap_err().to_string();
     assert!(why.contains("idle") && why.contains("which way is better"), "{why}");
-    let same = find(&asked("teo", "teo", drawn(20)), &|_, _| ()).unwrap();
+    let same = find(&asked("teo", "teo", drawn(20)), &|_, _, _| ()).unwrap();
     assert!(same.found.is_none() && same.tape().is_none() && same.tried > 0);
 }
