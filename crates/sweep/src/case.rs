@@ -57,6 +57,12 @@ pub(crate) struct OpenRecording {
     pub(crate) setting: Setting,
 }
 
+/// The first part of a case, to see how long it takes.
+pub(crate) enum Trial<'c> {
+    Recording { of: &'c OpenRecording, workloads: Vec<Workload> },
+    Workload(Box<Simulated>),
+}
+
 impl Case {
     /// Of a file, which is read through for what it is kept by.
     ///
@@ -180,7 +186,61 @@ impl OpenCase {
     /// [`CommandError`] where it is not the variant that fails.
     pub(crate) fn outcome(&self, variant: &Variant) -> Result<Outcome, CommandError> {
         match self {
-            Self::Recording(recording) => recording.outcome(variant),
+            Self::Recording(recording) => recording.outcome(&recording.workloads, variant),
+            Self::Workload(simulated) => simulated.outcome(variant),
+        }
+    }
+
+    /// Idle periods of the recording, or ns of the workload.
+    pub(crate) fn length(&self) -> u64 {
+        match self {
+            Self::Recording(recording) => recording.workloads.iter().map(|w| w.events.len() as u64).sum(),
+            Self::Workload(simulated) => simulated.scene.duration_ns,
+        }
+    }
+
+    /// Whether a run reads the recording's file.
+    pub(crate) fn is_read_by_runs(&self) -> bool {
+        match self {
+            Self::Recording(recording) => recording.workloads.iter().any(|w| w.events.in_memory().is_none()),
+            Self::Workload(_) => false,
+        }
+    }
+
+    /// Its first `share`, of each CPU.
+    ///
+    /// # Errors
+    /// [`CommandError`] when the recording cannot be read.
+    pub(crate) fn trial(&self, share: f64) -> Result<Trial<'_>, CommandError> {
+        let recording = match self {
+            Self::Recording(recording) => recording,
+            Self::Workload(simulated) => return Ok(Trial::Workload(Box::new(simulated.shortened(share)))),
+        };
+        let shortened = |all: &Workload| -> Result<Workload, CommandError> {
+            let length = (all.events.len() as f64 * share).ceil() as usize;
+            let mut events = Vec::with_capacity(length);
+            for block in all.events.blocks() {
+                let block = block?;
+                events.extend_from_slice(&block[..block.len().min(length - events.len())]);
+                if events.len() == length {
+                    break;
+                }
+            }
+            let Workload { cpu, grid, tick_handler_ns, .. } = *all;
+            let (latency, disabled) = (all.latency.clone(), all.disabled.clone());
+            let refusals = all.refusals.clone();
+            Ok(Workload { cpu, grid, tick_handler_ns, events: events.into(), latency, disabled, refusals })
+        };
+        let workloads = recording.workloads.iter().map(shortened).collect::<Result<_, _>>()?;
+        Ok(Trial::Recording { of: recording, workloads })
+    }
+}
+
+impl Trial<'_> {
+    /// As [`OpenCase::outcome`].
+    pub(crate) fn outcome(&self, variant: &Variant) -> Result<Outcome, CommandError> {
+        match self {
+            Self::Recording { of, workloads } => of.outcome(workloads, variant),
             Self::Workload(simulated) => simulated.outcome(variant),
         }
     }
@@ -212,12 +272,12 @@ impl OpenRecording {
         })
     }
 
-    /// Replays all CPUs under `variant`.
-    fn outcome(&self, variant: &Variant) -> Result<Outcome, CommandError> {
+    /// Replays `workloads`, of all CPUs, under `variant`.
+    fn outcome(&self, workloads: &[Workload], variant: &Variant) -> Result<Outcome, CommandError> {
         let mut tallies: Vec<Tally<'_>> = Vec::new();
         let mut decisions = 0;
         let candidate = &variant.candidate;
-        for cpus in chunks(&self.workloads, candidate.is_foreign()) {
+        for cpus in chunks(workloads, candidate.is_foreign()) {
             let runs = match candidate.run(&cpus, &self.placement, self.setting, tally) {
                 Ok(runs) => runs,
                 Err(CommandError::Governor(e)) if e.is_misbehaviour() => return Ok(Err(e.to_string())),
@@ -241,4 +301,32 @@ impl OpenRecording {
 
 fn tally<'p>(_: &Workload, place: &'p Cluster) -> Tally<'p> {
     Tally::new(&place.table, &place.energy)
+}
+
+#[cfg(test)]
+mod tests {
+    use idlewise_checkout::root;
+
+    use super::*;
+    use crate::design::BASELINE;
+    use crate::request::SweepRequest;
+    use crate::run::Sweep;
+
+    #[test]
+    fn a_trial_is_the_first_part_of_a_recording() {
+        let request = SweepRequest {
+            governors: vec!["teo".to_owned()],
+            recordings: vec![root().join("tests/data/mixed.dat")],
+            platforms: vec!["pixel6".to_owned()],
+            ..SweepRequest::default()
+        };
+        let sweep = Sweep::of(&request, None, &|_, _, _| ()).unwrap();
+        let (open, baseline) = (sweep.cases[0].open().unwrap(), sweep.design.variant(BASELINE).unwrap());
+        let decisions = |share| open.trial(share).unwrap().outcome(&baseline).unwrap().unwrap().decisions;
+        let all = open.outcome(&baseline).unwrap().unwrap().decisions;
+        assert_eq!(decisions(1.0), all);
+        let (tenth, half) = (decisions(0.1) as f64 / all as f64, decisions(0.5) as f64 / all as f64);
+        assert!((0.05..0.2).contains(&tenth) && (0.4..0.6).contains(&half), "{tenth} {half}");
+        assert!(open.length() <= all && !open.is_read_by_runs());
+    }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How long a sweep will take: the baseline is run on the first recording and the first workload, and the clock is read.
+//! How long a sweep will take: the baseline is run on one recording and one workload, or on the first part of each, and the clock is
+//! read.
 
 use std::time::{Duration, Instant};
 
@@ -7,10 +8,18 @@ use idlewise_recording::CommandError;
 
 use crate::case::Case;
 use crate::design::BASELINE;
+use crate::numbers::Outcome;
 use crate::run::{Sweep, Todo};
 
-/// The baseline is run for so long.
+/// The baseline is run for about so long, on the first part of a case if that is enough.
 const MEASURED: Duration = Duration::from_millis(200);
+/// The part that is tried first: idle periods of a recording, ns of a workload.
+const FIRST_PERIODS: u64 = 5_000;
+const FIRST_NS: u64 = 20_000_000;
+/// The next part is so many times longer than the last, at most.
+const LONGER: f64 = 16.0;
+/// The largest recording of at most so many bytes is taken, for it is read as a whole.
+const READ: u64 = 32 << 20;
 
 /// How much a sweep is, and how long it will take on this machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,6 +39,8 @@ pub struct SweepEstimate {
     /// For these, on all cores, s.
     pub seconds: f64,
     pub cores: usize,
+    /// It is extrapolated from the first part of a run: so much of it, %.
+    pub part_pct: Option<f64>,
 }
 
 impl Sweep {
@@ -48,17 +59,24 @@ impl Sweep {
             decisions: 0.0,
             seconds: 0.0,
             cores,
+            part_pct: None,
         };
         // What a recording takes says nothing about a simulation.
         for kind in [true, false] {
             let own = |one: &&Todo| self.cases[one.case].has_bound() == kind;
-            let Some(first) = todo.iter().find(own) else { continue };
-            let first = &self.cases[first.case];
-            let measured = Measured::of(self, first)?;
             let mut in_all = vec![0_u64; self.cases.len()];
             todo.iter().filter(own).for_each(|one| in_all[one.case] += 1);
+            let wanted = self.cases.iter().zip(&in_all).filter(|(_, n)| **n > 0).map(|(case, _)| case);
+            let Some(tried) = wanted.min_by_key(|case| (case.size > READ, case.size.abs_diff(READ))) else {
+                continue;
+            };
+            let measured = Measured::of(self, tried)?;
+            if measured.share < 1.0 {
+                let pct = 100.0 * measured.share;
+                estimate.part_pct = Some(estimate.part_pct.map_or(pct, |other| other.min(pct)));
+            }
             // A recording twice as long takes twice as long.
-            let share = |case: usize| self.cases[case].size as f64 / first.size.max(1) as f64;
+            let share = |case: usize| self.cases[case].size as f64 / tried.size.max(1) as f64;
             let every = || in_all.iter().enumerate().filter(|(_, n)| **n > 0);
             let lengths: f64 = every().map(|(case, n)| share(case) * *n as f64).sum();
             let opened: f64 = every().map(|(case, _)| share(case)).sum();
@@ -74,6 +92,8 @@ struct Measured {
     decisions: f64,
     run_s: f64,
     open_s: f64,
+    /// So much of a run was done; the others are extrapolated.
+    share: f64,
 }
 
 impl Measured {
@@ -83,16 +103,36 @@ impl Measured {
         let open = case.open()?;
         let open_s = begun.elapsed().as_secs_f64();
         let baseline = sweep.design.variant(BASELINE)?;
-        // The first run prepares what the others find.
-        let outcome = open.outcome(&baseline)?;
+        let decisions_of = |outcome: Outcome| match outcome {
+            Ok(numbers) => Ok(numbers.decisions as f64),
+            Err(why) => Err(case.error(&why)),
+        };
+        let first = if case.has_bound() { FIRST_PERIODS } else { FIRST_NS };
+        let mut share = first as f64 / open.length().max(1) as f64;
+        while share < 1.0 {
+            let begun = now();
+            let trial = open.trial(share)?;
+            let read_s = if open.is_read_by_runs() { begun.elapsed().as_secs_f64() } else { 0.0 };
+            // The first run prepares what the others find.
+            let decisions = decisions_of(trial.outcome(&baseline)?)?;
+            let begun = now();
+            drop(trial.outcome(&baseline)?);
+            let run_s = begun.elapsed().as_secs_f64();
+            let enough_s = MEASURED.as_secs_f64();
+            if run_s >= enough_s {
+                let (decisions, run_s) = (decisions / share, (run_s + read_s) / share);
+                return Ok(Self { decisions, run_s, open_s, share });
+            }
+            share *= (1.2 * enough_s / run_s).clamp(2.0, LONGER);
+        }
+        let decisions = decisions_of(open.outcome(&baseline)?)?;
         let (begun, mut times) = (now(), 0);
         while times == 0 || begun.elapsed() < MEASURED {
             drop(open.outcome(&baseline)?);
             times += 1;
         }
         let run_s = begun.elapsed().as_secs_f64() / f64::from(times);
-        let decisions = outcome.map_err(|why| case.error(&why))?.decisions as f64;
-        Ok(Self { decisions, run_s, open_s })
+        Ok(Self { decisions, run_s, open_s, share: 1.0 })
     }
 }
 

@@ -25,6 +25,7 @@ const SEEDS: &str = "1..5";
 const MOST_SEEDS: u64 = 10_000;
 
 /// A workload on a machine with a seed.
+#[derive(Clone)]
 pub(crate) struct Simulated {
     pub(crate) scene: Scene,
     workload: String,
@@ -124,6 +125,12 @@ impl Simulated {
             warnings: Vec::new(),
             assumes: None,
         }
+    }
+
+    /// The first `share` of its time.
+    pub(crate) fn shortened(&self, share: f64) -> Self {
+        let duration_ns = (self.scene.duration_ns as f64 * share).ceil() as u64;
+        Self { scene: self.scene.shortened(duration_ns), ..self.clone() }
     }
 
     /// Simulates it under `variant`.

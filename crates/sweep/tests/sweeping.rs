@@ -12,8 +12,8 @@ use idlewise_experiment::simulate::{SimulateRequest, simulate};
 use idlewise_recording::ReplaySetup;
 use idlewise_study::replay::{ReplayRequest, replay};
 use idlewise_sweep::{
-    Keeping, KnownCase, PartFailure, Parts, RecordingHere, SentCode, Shard, SweepListener, SweepReport,
-    SweepRequest, Swept, Workplace, parts_of, sweep, with_known,
+    Keeping, KnownCase, PartFailure, Parts, RecordingHere, SentCode, Shard, SweepEstimate, SweepListener,
+    SweepReport, SweepRequest, Swept, Workplace, parts_of, sweep, with_known,
 };
 
 fn data(name: &str) -> PathBuf {
@@ -276,6 +276,31 @@ fn a_large_sweep_is_estimated_before_it_runs() {
     let request = self::request(&["teo:residency_threshold_ns=0..999999,decay_shift=0..9"]);
     let why = swept(&request, &Keeping { dry_run: true, ..Keeping::default() }).unwrap_err();
     assert!(why.contains("--sample"), "{why}");
+}
+
+#[test]
+fn an_estimate_runs_the_first_part_of_a_long_workload() {
+    let estimate = |seconds: u64| {
+        let request = SweepRequest {
+            recordings: Vec::new(),
+            workloads: vec!["frames".to_owned()],
+            seeds: Some("1".to_owned()),
+            duration_ns: Some(seconds * 1_000_000_000),
+            ..request(&["teo:decay_shift=1..4"])
+        };
+        match swept(&request, &Keeping { dry_run: true, ..Keeping::default() }).unwrap() {
+            (Swept::Nothing(estimate), _) => estimate,
+            (other, _) => unreachable!("{other:?}"),
+        }
+    };
+    let (short, long) = (estimate(3600), estimate(24 * 3600));
+    assert!(short.part_pct.unwrap() < 50.0 && long.part_pct.unwrap() < 3.0, "{short:?} {long:?}");
+    let times = long.decisions / short.decisions;
+    assert!((20.0..29.0).contains(&times) && long.seconds > short.seconds, "{short:?} {long:?}");
+    // What is short is run as a whole.
+    let request = request(&["teo:decay_shift=1..4"]);
+    let (whole, _) = swept(&request, &Keeping { dry_run: true, ..Keeping::default() }).unwrap();
+    assert!(matches!(whole, Swept::Nothing(SweepEstimate { part_pct: None, .. })), "{whole:?}");
 }
 
 #[test]

@@ -71,6 +71,13 @@ impl Scene {
         Ok(Self { request, platform, workload, hz, duration_ns, cpus, energy_grade, energy_measured, notes })
     }
 
+    /// The same for so long only, ns.
+    #[must_use]
+    pub fn shortened(&self, duration_ns: u64) -> Self {
+        let request = SimulateRequest { duration_ns: Some(duration_ns), ..self.request.clone() };
+        Self { request, duration_ns, ..self.clone() }
+    }
+
     /// Runs `candidate`, whose failure is the inner error.
     ///
     /// # Errors
