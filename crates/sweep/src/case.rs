@@ -307,7 +307,6 @@ fn tally<'p>(_: &Workload, place: &'p Cluster) -> Tally<'p> {
 mod tests {
     use idlewise_checkout::root;
 
-    use super::*;
     use crate::design::BASELINE;
     use crate::request::SweepRequest;
     use crate::run::Sweep;
