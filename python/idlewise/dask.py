@@ -125,8 +125,14 @@ def sweep(
         _check_encrypted(client, code, unencrypted)
         with _listing(parts.recordings, storage or {}) as files:
             order = worker_side.Order(_described(parts.order), code, storage or {}, cache, cache_bytes)
-            cases = _Run(client, parts, order, files, heard).done()
-    return call("sweep", recordings, options, charts, False, json.dumps(cases))
+            run = _Run(client, parts, order, files, heard)
+            cases = run.done()
+    for text in run.left_out:
+        warnings.warn(text, IdlewiseWarning, stacklevel=2)
+    try:
+        return call("sweep", recordings, options, charts, False, json.dumps(cases))
+    except Error as error:
+        raise Error(run.with_places(str(error)), error.result) from error.__cause__
 
 
 def _described(question: Callable[[], Any]) -> Any:
@@ -276,6 +282,10 @@ class _Run:
         self._left: dict[str, int] = {}
         """Settings that are still to run of each case."""
         self._lost: dict[str, str] = {}
+        self._lost_at: dict[str, str] = {}
+        """Where it was that a named recording could not be read, by what is said of it."""
+        self.left_out: list[str] = []
+        """What is to be said of recordings that could not be had, and are in a folder that is named."""
         self._settings = parts.settings
         self._done = 0
         self._of = len(files) * self._platforms * self._settings
@@ -314,6 +324,12 @@ class _Run:
         for case in (case for of_file in self._cases for case in of_file):
             case["lost"] = self._lost.get(case["content"].get("key", ""))
         return [case for of_file in self._cases for case in of_file]
+
+    def with_places(self, text: str) -> str:
+        """An error about recordings, with the task and the worker that could not read each."""
+        for why, where in self._lost_at.items():
+            text = text.replace(why, f"{why} ({where})")
+        return text
 
     def _step(self) -> None:
         if self._heard is not None:
@@ -492,8 +508,8 @@ class _Run:
             task.tries += 1
             if not self._others(task) and task.first is None:
                 raise Error(
-                    f"{answer['worker']}: {answer['full']}; no worker has room for {self._files[task.file].path} (cache= names a "
-                    "folder on a larger disk)"
+                    f"{answer['worker']}: {answer['full']}; no worker has room for {self._files[task.file].path} of task "
+                    f"{task.name} (cache= names a folder on a larger disk)"
                 )
             self._again(task)
         elif "unreachable" in answer:
@@ -503,7 +519,7 @@ class _Run:
             else:
                 self._handle(task, {"worker": answer["worker"], "unread": answer["unreachable"]})
         elif "failed" in answer:
-            raise Error(f"{answer['failed']} (on {answer['worker']})")
+            raise Error(f"{answer['failed']} ({_place(task, answer)})")
         elif task.what == "read":
             self._read(task, answer)
         else:
@@ -521,6 +537,8 @@ class _Run:
         if "unread" in answer:
             refused = {"file": json.loads(file.json), "platform": None, "lost": None}
             cases = [{**refused, "content": {"refused": answer["unread"]}}] * self._platforms
+            if not file.by_user:
+                self.left_out.append(f"{answer['unread']} ({_place(task, answer)}): left out")
         else:
             cases = answer["cases"]
         self._cases[task.file] = cases
@@ -528,7 +546,7 @@ class _Run:
             content = case["content"]
             if "refused" in content:
                 if file.by_user:
-                    raise Error(content["refused"] + self._only_here(file))
+                    raise Error(f"{content['refused']} ({_place(task, answer)}){self._only_here(file)}")
                 content["refused"] += self._only_here(file)
                 self._done += self._settings
             elif content["key"] in self._left:
@@ -577,7 +595,7 @@ class _Run:
         elif "unread" in answer:
             if task.first is not None:
                 self._keep(task, task.first)
-            self._lose(task, str(answer["unread"]))
+            self._lose(task, str(answer["unread"]), _place(task, answer))
         elif task.chosen and task.first is None:
             task.first = answer
             task.tries = 0
@@ -587,8 +605,12 @@ class _Run:
                 self._compare(task, task.first, answer)
             self._finish(task, answer)
 
-    def _lose(self, task: _Task, why: str) -> None:
+    def _lose(self, task: _Task, why: str, where: str) -> None:
         self._lost[task.key] = why
+        if self._files[task.file].by_user:
+            self._lost_at[why] = where
+        else:
+            self.left_out.append(f"{why} ({where}): left out")
         self._done += self._left[task.key]
         self._left[task.key] = 0
         for other in [other for other in self._waiting if other.key == task.key]:
@@ -624,6 +646,13 @@ class _Run:
             f"{_short(other)} on worker {second['worker']}: one of these machines does not compute right. Nothing of this task is "
             f"kept" + (f"; {files} keep what else they computed: remove those that you do not trust" if files else "")
         )
+
+
+def _place(task: _Task, answer: Mapping[str, Any]) -> str:
+    """Who was to do what."""
+    # Where workers died over it, the scheduler names the last.
+    on = f" on worker {answer['worker']}" if answer["worker"] else ""
+    return f"task {task.name}{on}"
 
 
 def _short(line: str) -> str:

@@ -70,6 +70,32 @@ class Faulty(distributed.WorkerPlugin if not MISSING else object):  # type: igno
         _dask_worker.Order.perform = self.right  # type: ignore[method-assign]
 
 
+class Unreachable(distributed.WorkerPlugin if not MISSING else object):  # type: ignore[misc]
+    """Makes a storage not answer about a file."""
+
+    name = "unreachable"
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+
+    def setup(self, worker: Any) -> None:
+        from idlewise import _dask_worker
+
+        right = self.right = _dask_worker._get
+
+        def get(fs: Any, path: str, to: str, where: str) -> None:
+            if path.endswith(self.file):
+                raise _dask_worker.Unreachable(f"{where}: TimeoutError: nobody answers")
+            right(fs, path, to, where)
+
+        _dask_worker._get = get
+
+    def teardown(self, worker: Any) -> None:
+        from idlewise import _dask_worker
+
+        _dask_worker._get = self.right
+
+
 class WithoutACluster(unittest.TestCase):
     def test_without_the_packages_it_says_what_to_install(self) -> None:
         code = "import sys; sys.modules['distributed'] = None; import idlewise; import idlewise.dask"
@@ -178,7 +204,9 @@ class OnACluster(unittest.TestCase):
             mock.patch("idlewise.dask.MOST_SETTINGS", 1),
             mock.patch("idlewise.dask.LEAST_SETTINGS", 1),
             mock.patch("idlewise.dask.TASKS_PER_THREAD", 1),
-            self.assertRaisesRegex(idlewise.Error, "sleeploop.dat: No such file") as caught,
+            self.assertRaisesRegex(
+                idlewise.Error, r"sleeploop.dat: No such file[^\n]*\(task idlewise-run-\w+-\d+-\d+ on worker tcp://127.0.0.1:\d+\)"
+            ) as caught,
         ):
             self.sweep(self.recordings / "mixed.dat", lost, progress=vanish, **more)
         assert caught.exception.result is not None
@@ -187,6 +215,29 @@ class OnACluster(unittest.TestCase):
         self.cluster.forget()
         self.sweep(self.recordings / "mixed.dat", **more)
         self.assertEqual(self.cluster.executed(), [])
+
+    def test_what_no_worker_can_read_is_said_with_task_and_worker(self) -> None:
+        where = r" \(task idlewise-(read|run)-[\w-]+ on worker tcp://127.0.0.1:\d+\)"
+        none = self.recordings / "none.dat"
+        with self.assertRaisesRegex(idlewise.Error, rf"{none} is not a trace [^\n]*{where}$"):
+            self.sweep(none)
+        # A storage that does not answer: a folder is left out, and a warning says where.
+        import s3fs
+
+        with storage() as options:
+            bucket = s3fs.S3FileSystem(**options, skip_instance_cache=True)
+            bucket.put(f"{self.recordings}/", "idlewise/recordings/", recursive=True)
+            self.cluster.client.register_plugin(Unreachable("sleeploop.dat"))
+            self.addCleanup(self.cluster.client.unregister_worker_plugin, "unreachable")
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                result = self.sweep("s3://idlewise/recordings", storage=options)
+            refused = "s3://idlewise/recordings/sleeploop.dat: TimeoutError: nobody answers"
+            [warning] = [str(w.message) for w in said if "sleeploop" in str(w.message)]
+            self.assertRegex(warning, rf"^{refused}{where}: left out$")
+            self.assertIn(refused, [left["why"] for left in result["left_out"]])
+            with self.assertRaisesRegex(idlewise.Error, rf"^{refused}{where}$"):
+                self.sweep("s3://idlewise/recordings/sleeploop.dat", storage=options)
 
     def test_code_goes_over_tls_only_unless_that_is_accepted(self) -> None:
         file = self.folder / "mine.c"
