@@ -51,6 +51,17 @@ fn the_committed_bundle_is_what_its_sources_build() {
     assert!(compared >= 8, "{compared} files");
 }
 
+#[test]
+fn the_page_has_a_place_for_every_chart() {
+    let page = fs::read_to_string(root().join("web/src/page/page.ts")).unwrap();
+    let figures = page.split_once("const FIGURES").unwrap().1.split_once("\n];").unwrap().0;
+    // The comparison is above the figures, the timeline has a form of its own.
+    let placed = |c: &&idlewise_chart::Chart| !["measures", "timeline"].contains(&c.name);
+    for chart in CHARTS.iter().filter(placed) {
+        assert!(figures.contains(&format!("'{}']", chart.name)), "{} is nowhere on the page", chart.name);
+    }
+}
+
 /// Both folders hold the same files with the same bytes.
 fn same(fresh: &Path, committed: &Path, compared: &mut usize) {
     let names = |folder: &Path| {

@@ -79,7 +79,12 @@ function map(
             field: 'change',
             type: 'quantitative',
             legend: null,
-            scale: { domain: [-most, 0, most], range: [ink.shallow, ink.faint, ink.deep] },
+            // By hue, what is a little worse would be purple.
+            scale: {
+              domain: [-most, 0, most],
+              range: [ink.shallow, ink.faint, ink.deep],
+              interpolate: 'rgb',
+            },
           },
           tooltip: [
             { field: 'name', type: 'nominal', title: 'setting' },

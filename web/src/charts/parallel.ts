@@ -32,7 +32,9 @@ function part(own: Setting[], goals: Objective[], title: string, look: Look): Sp
   const ink = INK[look.theme];
   const all = axes(own, goals);
   if (all.length <= goals.length) return null;
-  const width = room(look) - 60;
+  // The first and the last label stand around the ends of their axes.
+  const half = (axis: Axis) => Math.max(30, Math.ceil(look.measure(axis.label, 11, true) / 2) + 4);
+  const width = room(look) - half(all[0]!) - half(all.at(-1)!);
   const apart = width / (all.length - 1);
   const ends = all.map((axis) => {
     const values = own.flatMap((s) => axis.of(s) ?? []);

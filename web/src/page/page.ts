@@ -38,7 +38,20 @@ const FIGURES: { id: string; charts: [string, string][]; behind: string[]; wide?
   { id: 'published', charts: [['', 'published']], behind: ['published'], wide: true },
   { id: 'points', charts: [['', 'points']], behind: ['points', 'medians'], wide: true },
   { id: 'divergence', charts: [['', 'divergence']], behind: ['divergence'], wide: true },
+  { id: 'settings', charts: [['', 'settings']], behind: ['swept_settings'], wide: true },
+  { id: 'parameters', charts: [['', 'parameters']], behind: ['setting_values'], wide: true },
+  { id: 'heat', charts: [['', 'heat']], behind: ['setting_values'], wide: true },
+  { id: 'parallel', charts: [['', 'parallel']], behind: ['setting_values'], wide: true },
 ];
+
+/** What the links to figures are called, where that is not their id. */
+const LINKS: Record<string, string> = {
+  front: 'energy and latency',
+  heat: 'two parameters together',
+  misses: 'too deep, too shallow',
+  parallel: 'all parameters',
+  settings: 'front',
+};
 
 const chartNamed = (name: string): Chart | undefined => CHARTS.find((c) => c.name === name);
 
@@ -182,15 +195,7 @@ function head(page: Page, figures: Figure[], setTheme: (theme: 'auto' | Theme) =
     el('option', { value: 'dark' }, 'dark'),
   );
   const links = figures.map((f) =>
-    el(
-      'a',
-      { href: `#${f.element.id}` },
-      f.element.id === 'front'
-        ? 'energy and latency'
-        : f.element.id === 'misses'
-          ? 'too deep, too shallow'
-          : f.element.id,
-    ),
+    el('a', { href: `#${f.element.id}` }, LINKS[f.element.id] ?? f.element.id),
   );
   return el(
     'header',
