@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use idlewise_report::{Line, Report, Table, UNKNOWN, percent, signed};
+use idlewise_report::{Line, Report, Table, UNKNOWN, number, percent, signed};
 use idlewise_score::{Measure, Unit};
 use idlewise_stats::median;
 use idlewise_sweep::{
@@ -55,7 +55,8 @@ pub fn sweep_estimate(e: &SweepEstimate) -> String {
         return format!("{of}; nothing is left to run");
     }
     let cores = many(e.cores, "core");
-    format!("{of}; about {:.2e} decisions, {} on {cores}", e.decisions, time(e.seconds))
+    let by = e.part_pct.map_or_else(String::new, |pct| format!(", by the first {} % of a run", number(pct)));
+    format!("{of}; about {:.2e} decisions, {} on {cores}{by}", e.decisions, time(e.seconds))
 }
 
 /// A time that somebody waits for, in the unit that fits.
