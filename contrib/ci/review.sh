@@ -11,7 +11,7 @@ set -eu
 range=${1:?usage: review.sh FROM..TO RECORDINGS [OPTION...]}
 recordings=${2:?usage: review.sh FROM..TO RECORDINGS [OPTION...]}
 shift 2
-if git diff --quiet "${range%%..*}" "${range##*..}" -- drivers/cpuidle/governors; then
+if git diff --quiet "${range%%..*}" "${range##*..}" -- drivers/cpuidle/governors 'drivers/cpuidle/*.h'; then
 	echo "No governor changes in $range."
 	exit 0
 fi

@@ -38,7 +38,8 @@ def _word(name: str, value: Any, own: Governors) -> str:
         except UnicodeEncodeError:
             raise ValueError(f"{name}: {text!r} holds what no file's name can hold") from None
         return text
-    raise TypeError(f"{name}: {value!r} is no value; expected a text, a number or a path")
+    more = "; a governor has the method select(cpu, states, inputs)" if isinstance(value, type) else ""
+    raise TypeError(f"{name}: {value!r} is no value; expected a text, a number or a path{more}")
 
 
 def _words(name: str, value: Any, own: Governors) -> list[str]:
@@ -72,6 +73,11 @@ def words(
     return out + [_word(f"argument of {command}", a, own) for a in arguments if a is not None]
 
 
+def _warn(text: str) -> None:
+    # This, `call`, the command's function, its caller.
+    warnings.warn(text, IdlewiseWarning, stacklevel=4)
+
+
 def call(
     command: str,
     arguments: Iterable[Value | None],
@@ -84,9 +90,7 @@ def call(
     own = Governors(command)
     given = words(command, arguments, options, own)
     with Bar.of(progress) as heard:
-        outcome = _idlewise.call(given, charts, heard, own.given(), cases)
-    for text in outcome.warnings:
-        warnings.warn(text, IdlewiseWarning, stacklevel=3)
+        outcome = _idlewise.call(given, charts, heard, own.given(), cases, _warn)
     result = Result(command, outcome)
     if outcome.failure is not None:
         raise Error(outcome.failure.strip(), result if outcome.json is not None else None) from outcome.cause

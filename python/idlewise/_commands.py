@@ -1008,7 +1008,9 @@ def counterexample(
     """Find the shortest tape on which one governor is worse.
 
     In recordings where two governors differ, or among drawn idle periods; made
-        minimal, printed as a story, written as a tape that replay reads.
+        minimal, printed as a story, written as a tape that replay reads. Unless
+        told, each governor decides about a million times, which takes seconds;
+        where sequences stay long, up to 45 million times.
 
     a: The governor that is to be worse, as in `idlewise replay`
     b: The governor that it is compared with, or oracle

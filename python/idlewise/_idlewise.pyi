@@ -90,6 +90,7 @@ def call(
     progress: Callable[[str, int, int], object] | None = None,
     governors: Sequence[tuple[str, Callable[[], Any], tuple[str, str] | None]] = (),
     cases: str | None = None,
+    warned: Callable[[str], object] | None = None,
 ) -> Outcome: ...
 
 class SweepParts:

@@ -210,6 +210,22 @@ class Python(unittest.TestCase):
             result = idlewise.replay(TRACE, governor="menu")
         self.assertEqual([str(w.message) for w in caught], list(result.warnings))
 
+    def test_a_large_sweep_says_first_how_long_it_takes(self) -> None:
+        class Enough(Exception):
+            pass
+
+        def stop(what: str, done: int, of: int) -> None:
+            if what == "replaying" and done:
+                raise Enough
+
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            with self.assertRaises(Enough):
+                idlewise.sweep(TRACE, governor="teo:residency_threshold_ns=0..999999", platform="pixel6", progress=stop)
+        [said] = caught
+        self.assertRegex(str(said.message), r"^1000002 settings .* decisions, .* on \d+ cores?")
+        self.assertEqual(said.filename, __file__)
+
     def test_notebooks_show_a_result(self) -> None:
         result = idlewise.replay(TRACE, governor="menu,teo")
         self.assertTrue(result._repr_html_().startswith("<svg"))

@@ -313,7 +313,9 @@ async function one(browser, file) {
     };
     const { context, page, errors, requests, ms } = await opened(browser, path, options);
     const label = `${name}-${width}-${scheme}`;
-    check(label, 'drawn within five seconds', ms < 5_000, `${ms} ms`);
+    // On a free machine within one or two seconds; the quick form runs beside other tests.
+    const limit = quick ? 60_000 : 5_000;
+    check(label, `drawn within ${limit / 1_000} s`, ms < limit, `${ms} ms`);
     check(
       label,
       'no horizontal scrolling',

@@ -7,7 +7,7 @@ use std::sync::Once;
 
 use clap::{CommandFactory as _, FromArgMatches as _};
 use idlewise_host::caller::{begin, end, is_end};
-pub use idlewise_host::{Call, Listener, Outcome};
+pub use idlewise_host::{Call, Listener, Outcome, WarningListener};
 pub use idlewise_report::Format as Form;
 
 use crate::command::Arguments;

@@ -17,10 +17,9 @@ pub(crate) struct FitnessCommandArgs {
 
 pub(crate) fn run(a: &FitnessCommandArgs) -> Done {
     a.output.check()?;
-    let result = {
-        let progress = Progress::new("checking");
-        fitness(&a.what.request(), &|what, done, of| progress.step(what, done, of))?
-    };
+    let progress = Progress::new("checking");
+    let result = fitness(&a.what.request(), &|what, done, of| progress.step(what, done, of))?;
+    drop(progress);
     deliver(&a.output, &view::fitness(&result), &result)?;
     Ok(result.passes())
 }

@@ -49,7 +49,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, FromArgMatches as _};
 use idlewise_report::lines;
 
-pub use call::{Call, Form, Listener, Outcome, call, definition};
+pub use call::{Call, Form, Listener, Outcome, WarningListener, call, definition};
 use idlewise_manual::examples;
 
 use command::{Arguments, Command};

@@ -37,7 +37,7 @@ pub(crate) fn run(a: &SweepCommandArgs) -> Done {
         Swept::All(report) => {
             let hashes = pages::sweep_hashes(&report);
             deliver_of(&hashes, &a.output, &view::sweep(&report, a.all.details), &report)?;
-            a.page.write_of(&report, || view::sweep(&report, true), |of| pages::sweep(&report, of))?;
+            a.page.write_of(&report, || view::sweep_page(&report), |of| pages::sweep(&report, of))?;
             all_read(&report.left_out)
         }
         Swept::Part { runs, ran, left_out } => {

@@ -88,6 +88,15 @@ impl RecordingFile {
     }
 }
 
+/// How much of a recording was measured, which lies in a corpus and is what its index says.
+fn basis_beside(path: &Path) -> Option<Basis> {
+    let (folder, name) = (path.parent()?, file_name(path));
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let corpus = Corpus::open(folder).ok()?;
+    let entry = corpus.select(&Selection::default()).ok()?.into_iter().find(|entry| entry.file == name)?;
+    matches!(presence(path, entry), Presence::Whole).then_some(entry.basis)
+}
+
 fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
@@ -100,7 +109,8 @@ pub fn recording_files(given: &[PathBuf]) -> Result<Vec<RecordingFile>, CommandE
     let named: Vec<NamedRecordings> = given.iter().cloned().map(NamedRecordings::Here).collect();
     let compared = |file: RecordingFile| {
         let path = file.path.clone();
-        file.compared(&path)
+        let basis = if file.by_user { basis_beside(&path) } else { file.basis };
+        RecordingFile { basis, ..file }.compared(&path)
     };
     Ok(listed(&named)?.into_iter().map(compared).collect())
 }

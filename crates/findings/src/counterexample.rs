@@ -20,7 +20,8 @@ pub fn counterexample(c: &Counterexample) -> Report {
         return out;
     };
     let round = many(found.idle_periods / found.times.max(1), "idle period");
-    let rounds = if found.times > 1 { format!(" in all {} rounds", found.times) } else { String::new() };
+    let rounds =
+        if found.times > 1 { format!(" over {} rounds together", found.times) } else { String::new() };
     out.preamble.push(Line::plain(format!(
         "{} is worse than {} by {} {} in {}{rounds}: {round} on {}",
         c.a,

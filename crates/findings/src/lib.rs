@@ -9,4 +9,4 @@ mod sweep;
 pub use corpus::{corpus_list, corpus_run, corpus_verify};
 pub use counterexample::counterexample;
 pub use fitness::fitness;
-pub use sweep::{sweep, sweep_estimate};
+pub use sweep::{sweep, sweep_estimate, sweep_page};

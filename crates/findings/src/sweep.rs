@@ -24,13 +24,30 @@ const FAILURES: usize = 3;
 /// The front, or every setting where `details` are asked for.
 #[must_use]
 pub fn sweep(r: &SweepReport, details: bool) -> Report {
-    let mut out = Report { data: Some(idlewise_data::sweep(r)), width: Some(WIDTH), ..Report::default() };
+    of_width(r, details, Some(WIDTH))
+}
+
+/// Every setting in one table, for a page.
+#[must_use]
+pub fn sweep_page(r: &SweepReport) -> Report {
+    of_width(r, true, None)
+}
+
+fn of_width(r: &SweepReport, details: bool, width: Option<usize>) -> Report {
+    let mut out = Report { data: Some(idlewise_data::sweep(r)), width, ..Report::default() };
     head(r, &mut out);
     let parts = Parts::of(r);
     let alike = alike(r);
     let rows = if details { (0..r.settings.len()).collect() } else { shown(r, &alike) };
     out.preamble.extend(parts.legend.iter().cloned());
-    out.tables.extend(table(r, &parts, &rows, &alike, details).fitted(WIDTH));
+    let mut all = table(r, &parts, &rows, &alike, details);
+    match width {
+        Some(width) => out.tables.extend(all.fitted(width)),
+        None => {
+            all.title = format!("All settings, changes against {}", r.baseline);
+            out.tables.push(all);
+        }
+    }
     foot(r, details, &mut out);
     out
 }

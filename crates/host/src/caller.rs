@@ -17,6 +17,9 @@ use crate::outcome::{Kept, Outcome};
 /// Hears what is being done, how much of it is done, and of how much; false ends the call.
 pub type Listener = Arc<dyn Fn(&str, u64, u64) -> bool + Send + Sync>;
 
+/// Hears a warning at once.
+pub type WarningListener = Arc<dyn Fn(&str) + Send + Sync>;
+
 /// How a command is called.
 #[derive(Clone, Default)]
 pub struct Call {
@@ -26,6 +29,8 @@ pub struct Call {
     pub charts: bool,
     /// Hears how far it is.
     pub listener: Option<Listener>,
+    /// Hears warnings, which are in the outcome, too.
+    pub warned: Option<WarningListener>,
     /// Governors that the program has itself, for options to name.
     pub governors: Vec<Arc<dyn CallerGovernor>>,
 }
@@ -106,9 +111,13 @@ pub fn keep_page(data: &PageData) {
     with(|c| c.outcome.page = Some(data.clone()));
 }
 
-/// Keeps a warning; false where no program called.
+/// Keeps a warning, and passes it on; false where no program called.
 pub fn keep_warning(what: &str) -> bool {
-    with(|c| c.outcome.warnings.push(what.to_owned())).is_some()
+    with(|c| {
+        c.outcome.warnings.push(what.to_owned());
+        c.call.warned.iter().for_each(|warned| warned(what));
+    })
+    .is_some()
 }
 
 /// Keeps what would be printed; false where no program called.

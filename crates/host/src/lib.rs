@@ -13,7 +13,7 @@ mod progress;
 pub mod said;
 
 pub use boot_watch::BootWatch;
-pub use caller::{Call, Listener};
+pub use caller::{Call, Listener, WarningListener};
 pub use failure::{Done, Failure};
 pub use outcome::Outcome;
 pub use progress::Progress;

@@ -80,10 +80,10 @@ pub(crate) fn words(e: &Effect) -> String {
     let called = name(e.metric);
     let unit = if e.unit == "pp" { "pp" } else { " %" };
     let margin = if e.unit == "pp" { "1pp" } else { "1 %" };
-    let not_worse = match e.not_worse {
-        Some(true) => format!("; not worse by {margin}: shown"),
-        Some(false) => format!("; not worse by {margin}: not shown"),
-        None => String::new(),
+    let not_worse = match (e.not_worse, e.one_sided) {
+        (Some(true), Some(end)) => format!("; not worse by {margin}: shown, one-sided {}", signed(end)),
+        (Some(_), Some(end)) => format!("; not worse by {margin}: not shown, one-sided {}", signed(end)),
+        _ => String::new(),
     };
     let Some(mean) = e.mean else { return format!("{called} {UNKNOWN}") };
     let recordings = match e.median {

@@ -429,9 +429,10 @@ fn below(r: &ReviewReport, details: bool) -> Vec<Line> {
             "differ: wake events with another first choice; blocks: basic blocks executed for a decision",
         ));
         if r.governors.iter().any(|g| g.rows.iter().any(|row| !row.simulated.is_empty())) {
+            let (first, last) = r.request.seeds();
             let runs = match r.request.repeat {
-                1 => "1 run (no interval)".to_owned(),
-                n => format!("{n} runs"),
+                1 => format!("1 run (seed {first}; no interval)"),
+                n => format!("{n} runs (seeds {first} to {last})"),
             };
             out.push(Line::plain(format!(
                 "recordings: open loop, a late wakeup delays nothing; simulated: a model, {runs} of 6 s; \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Work for Python on a thread of its own, which hears of Ctrl-C.
+//! Work for Python on a thread of its own, which hears of Ctrl-C. Python hears of progress and warnings meanwhile.
 
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use idlewise_cli::Listener;
+use idlewise_cli::{Listener, WarningListener};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
@@ -21,13 +21,22 @@ const STACK: usize = 8 << 20;
 /// How far a call is: what, done, of.
 type Step = (String, u64, u64);
 
-/// Does `work` on a thread of its own, and listens meanwhile.
+/// What Python wants to hear of while it waits.
+#[derive(Default)]
+pub(crate) struct Heard {
+    /// Called with (what, done, of).
+    pub(crate) progress: Option<Py<PyAny>>,
+    /// Called with the text of each warning.
+    pub(crate) warned: Option<Py<PyAny>>,
+}
+
+/// Does `work` on a thread of its own, and listens meanwhile. `work` gets what it tells of progress and warnings.
 pub(crate) fn attend<T: Send + 'static>(
     py: Python<'_>,
-    progress: Option<Py<PyAny>>,
+    heard: &Heard,
     shared: &Arc<Shared>,
     runs_python: bool,
-    work: impl FnOnce(Listener) -> T + Send + 'static,
+    work: impl FnOnce(Listener, Option<WarningListener>) -> T + Send + 'static,
 ) -> PyResult<T> {
     let at: Arc<Mutex<Option<Step>>> = Arc::default();
     let listener: Listener = {
@@ -37,10 +46,22 @@ pub(crate) fn attend<T: Send + 'static>(
             !shared.ended.load(Ordering::Relaxed)
         })
     };
+    let warnings: Arc<Mutex<Vec<String>>> = Arc::default();
+    let warned = heard.warned.as_ref().map(|_| {
+        let warnings = Arc::clone(&warnings);
+        Arc::new(move |what: &str| {
+            warnings.lock().unwrap_or_else(PoisonError::into_inner).push(what.to_owned());
+        }) as WarningListener
+    });
+    let warn = || -> PyResult<()> {
+        let all = std::mem::take(&mut *warnings.lock().unwrap_or_else(PoisonError::into_inner));
+        let Some(warned) = &heard.warned else { return Ok(()) };
+        all.into_iter().try_for_each(|text| warned.call1(py, (text,)).map(drop))
+    };
     let (tell, done) = channel();
     let thread = thread::Builder::new().name("idlewise".to_owned()).stack_size(STACK);
     let thread = thread.spawn(move || {
-        let outcome = work(listener);
+        let outcome = work(listener, warned);
         // Nobody waits where Ctrl-C was pressed.
         let _ = tell.send(outcome);
     })?;
@@ -50,7 +71,7 @@ pub(crate) fn attend<T: Send + 'static>(
     let mut told: Option<Step> = None;
     loop {
         match py.detach(next) {
-            Ok(outcome) => return Ok(outcome),
+            Ok(outcome) => return warn().map(|()| outcome),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
                 let why = thread.join().err().map_or_else(String::new, |panic| reason(&*panic));
@@ -58,14 +79,14 @@ pub(crate) fn attend<T: Send + 'static>(
             }
         }
         let now = at.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let heard = py.check_signals().and_then(|()| match (&progress, now) {
+        let went = py.check_signals().and_then(|()| warn()).and_then(|()| match (&heard.progress, now) {
             (Some(progress), Some(now)) if told.as_ref() != Some(&now) => {
                 told = Some(now.clone());
                 progress.call1(py, now).map(drop)
             }
             _ => Ok(()),
         });
-        if let Err(why) = heard {
+        if let Err(why) = went {
             shared.ended.store(true, Ordering::Relaxed);
             // No thread may be in Python when that ends.
             while runs_python && matches!(py.detach(next), Err(RecvTimeoutError::Timeout)) {

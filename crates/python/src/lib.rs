@@ -16,16 +16,16 @@ use idlewise_cli::Call;
 use idlewise_governor::CallerGovernor;
 use pyo3::prelude::*;
 
-use attend::attend;
+use attend::{Heard, attend};
 use governor::{Given, PythonGovernor, Shared};
 use result::Outcome;
 use view::{CpuView, InputsView, StateView};
 
 /// Runs a command: its name and arguments as a shell would give them, which may name `governors`. `progress` is called with
 /// (what, done, of) on the calling thread, while the work goes on without the GIL. An exception there, or Ctrl-C, ends the work at
-/// its next step. `cases` are what a sweep has instead of recordings, as JSON.
+/// its next step. `cases` are what a sweep has instead of recordings, as JSON. `warned` is called with the text of each warning, at once.
 #[pyfunction]
-#[pyo3(signature = (words, charts, progress=None, governors=Vec::new(), cases=None))]
+#[pyo3(signature = (words, charts, progress=None, governors=Vec::new(), cases=None, warned=None))]
 fn call(
     py: Python<'_>,
     words: Vec<OsString>,
@@ -33,14 +33,16 @@ fn call(
     progress: Option<Py<PyAny>>,
     governors: Vec<Given>,
     cases: Option<&str>,
+    warned: Option<Py<PyAny>>,
 ) -> PyResult<Outcome> {
     let shared = Arc::new(Shared::default());
     let runs_python = !governors.is_empty();
     let own = |given| Arc::new(PythonGovernor::of(given, &shared)) as Arc<dyn CallerGovernor>;
     let governors = governors.into_iter().map(own).collect();
     let cases = cases.map(sweep::known_cases).transpose()?;
-    let outcome = attend(py, progress, &shared, runs_python, move |listener| {
-        let call = Call { words, charts, listener: Some(listener), governors };
+    let heard = Heard { progress, warned };
+    let outcome = attend(py, &heard, &shared, runs_python, move |listener, warned| {
+        let call = Call { words, charts, listener: Some(listener), warned, governors };
         match cases {
             Some(cases) => idlewise_sweep::with_known(cases, || idlewise_cli::call(call)),
             None => idlewise_cli::call(call),

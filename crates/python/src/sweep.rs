@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use rayon::ThreadPoolBuilder;
 
-use crate::attend::{attend, defect, reason};
+use crate::attend::{Heard, attend, defect, reason};
 use crate::governor::Shared;
 
 fn wrong(why: impl std::fmt::Display) -> PyErr {
@@ -33,11 +33,12 @@ pub(crate) fn sweep_parts(
     words: Vec<OsString>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Option<SweepParts>, Option<String>)> {
-    let work = move |listener| {
-        let call = Call { words, charts: false, listener: Some(listener), governors: Vec::new() };
+    let work = move |listener, _| {
+        let call = Call { words, listener: Some(listener), ..Call::default() };
         parts_of(|| idlewise_cli::call(call))
     };
-    let (outcome, parts) = attend(py, progress, &Arc::new(Shared::default()), false, work)?;
+    let (outcome, parts) =
+        attend(py, &Heard { progress, warned: None }, &Arc::new(Shared::default()), false, work)?;
     Ok((parts.map(|parts| SweepParts(Mutex::new(parts))), outcome.failure))
 }
 

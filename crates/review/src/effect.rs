@@ -31,6 +31,8 @@ pub struct Effect {
     /// Whether it is shown that the measure is worse by no more than 1 % (or one percentage point): a one-sided test of 5 %.
     /// Nothing where there is no interval, or where neither way is better.
     pub not_worse: Option<bool>,
+    /// The bound of that test: worse by no more than this, by the one-sided interval of 95 %.
+    pub one_sided: Option<f64>,
 }
 
 /// What the recordings show of a change.
@@ -84,11 +86,15 @@ impl Effect {
             Some(i) if i.low > 0.0 => Shown::More,
             Some(_) => Shown::Nothing,
         };
-        let not_worse = match (measure.better, all.interval(0.90)) {
-            (Better::Less, Some(i)) => Some(i.high <= MARGIN),
-            (Better::More, Some(i)) => Some(i.low >= -MARGIN),
-            _ => None,
-        };
+        let one_sided = all.interval(0.90).and_then(|i| match measure.better {
+            Better::Less => Some(i.high),
+            Better::More => Some(i.low),
+            Better::Neither => None,
+        });
+        let not_worse = one_sided.map(|end| match measure.better {
+            Better::More => end >= -MARGIN,
+            _ => end <= MARGIN,
+        });
         Self {
             metric: measure.name,
             unit: if is_share { "pp" } else { "%" },
@@ -101,6 +107,7 @@ impl Effect {
             recordings: known.len(),
             shown,
             not_worse,
+            one_sided,
         }
     }
 
@@ -143,6 +150,7 @@ mod tests {
         assert_eq!((both_ways.shown, both_ways.not_worse), (Shown::Nothing, Some(false)));
         let small = effect(&[&[0.1], &[-0.2], &[0.1], &[0.0], &[0.2]]);
         assert_eq!((small.shown, small.not_worse), (Shown::Nothing, Some(true)));
+        assert!(small.one_sided.unwrap() < small.interval.unwrap().high, "{small:?}");
         let worse = effect(&[&[4.0], &[5.0], &[3.0], &[4.5], &[4.0], &[3.5]]);
         assert!(worse.shown == Shown::More && worse.is_worse() && worse.not_worse == Some(false));
     }

@@ -118,6 +118,10 @@ pub(crate) fn apply_to(tree: &mut Snapshot, text: &str) -> Result<Applied, Probl
             let path = to.or(from).unwrap_or("");
             return Err(does_not_apply(path, None, "it is a binary patch of a source file".to_owned()));
         };
+        if patch.hunks().iter().any(|hunk| hunk.lines().is_empty()) {
+            let path = to.or(from).unwrap_or("");
+            return Err(malformed(format!("{path}: a hunk has no lines, by its header `@@ -0,0 +0,0 @@`")));
+        }
         let path = from.or(to).unwrap_or("");
         let before = match from {
             Some(from) => after.get(from).map(|text| String::from_utf8_lossy(text).into_owned()),
@@ -222,6 +226,14 @@ mod tests {
         let no_file = hunk("two", "2").replace("teo.c", "toe.c");
         let problem = apply_to(&mut tree, &no_file).unwrap_err();
         assert_eq!(problem.why, "the tree has no such file");
+    }
+
+    #[test]
+    fn a_hunk_that_hides_its_lines_is_no_patch() {
+        let hidden = hunk("two", "2").replace("-1,3 +1,3", "-0,0 +0,0");
+        let problem = apply_to(&mut tree("one\ntwo\nthree\n"), &hidden).unwrap_err();
+        assert_eq!(problem.kind, ProblemKind::Malformed);
+        assert!(problem.why.contains("a hunk has no lines"), "{problem:?}");
     }
 
     #[test]

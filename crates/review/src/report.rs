@@ -44,7 +44,17 @@ pub struct ReviewRequest {
     pub boot: Option<PathBuf>,
     /// Conditions that must not hold: `METRIC OP VALUE`.
     pub fail_if: Vec<String>,
+    /// Of sequences of `check`, and of the first run of a simulation; 0 as 1.
     pub seed: u64,
+}
+
+impl ReviewRequest {
+    /// Of the first and the last run of a simulated workload.
+    #[must_use]
+    pub fn seeds(&self) -> (u64, u64) {
+        let first = self.seed.max(1);
+        (first, first.saturating_add(self.repeat.saturating_sub(1)))
+    }
 }
 
 /// A series, patch by patch.

@@ -53,6 +53,16 @@ fn of_files(files: &[String], named: &[String], base: Base) -> Result<Series, Co
     let mut tree = base.tree.clone();
     let mut patches = Vec::new();
     let of_base: Vec<String> = base.tree.governors().map(str::to_owned).collect();
+    let name_of = |file: &String| Path::new(file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let is_known = |file: &String| name_of(file).is_some_and(|name| of_base.contains(&name));
+    if named.is_empty() && of_base.len() > 1 && files.len() > 1 && !files.iter().any(is_known) {
+        let why = format!(
+            "none of these files is called like a governor of {} ({}); say with --governor of which one they are versions",
+            base.name,
+            of_base.join(", ")
+        );
+        return Err(CommandError::argument("SERIES", files.join(" "), why));
+    }
     let only = if named.is_empty() { of_base } else { named.to_vec() };
     for file in files {
         let before = tree.clone();

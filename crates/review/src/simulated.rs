@@ -52,7 +52,7 @@ pub(crate) fn all(
             signals: vec!["pelt".to_owned()],
             kernel: "6.12".to_owned(),
             duration_ns: Some(duration_ns),
-            seed: asked.seed.max(1),
+            seed: asked.seeds().0,
             repeat: asked.repeat,
             baseline: Some(lineage.versions[base].governor.label()),
             ..SimulateRequest::default()

@@ -266,6 +266,13 @@ fn what_cannot_be_done_says_what_and_what_to_do() {
     assert!(said.contains("none of its 0 commits changes a governor"), "{said}");
     let said = refused(&ReviewRequest { base: "6.999".to_owned(), ..request(&tree, &["base..master"]) });
     assert!(said.contains("apt-get install linux-source-6.999"), "{said}");
+    let versions = ["old", "new"].map(|name| {
+        let file = tree.path().join(format!("{name}.c"));
+        fs::write(&file, tree.read("drivers/cpuidle/governors/teo.c")).unwrap();
+        file.to_str().unwrap().to_owned()
+    });
+    let said = refused(&request(&tree, &versions.each_ref().map(String::as_str)));
+    assert!(said.contains("say with --governor of which one they are versions"), "{said}");
     let said = refused(&ReviewRequest { base: "nowhere".to_owned(), ..request(&tree, &["base..master"]) });
     assert!(said.contains("no such folder or file"), "{said}");
     let said =
