@@ -14,6 +14,8 @@ import { pathToFileURL } from 'node:url';
 
 const [pages, shots] = process.argv.slice(2).map((p) => resolve(p));
 const quick = process.argv[4] === 'quick';
+/** A page is waited for so long, ms: a browser that others leave no processor is slow. */
+const PATIENCE = 120_000;
 const only = quick ? undefined : process.argv[4]?.split(',');
 const executable =
   process.env.IDLEWISE_CHROMIUM ??
@@ -46,13 +48,13 @@ async function opened(browser, file, options) {
     void d.dismiss();
   });
   const begun = Date.now();
-  await page.goto(pathToFileURL(file).href);
+  await page.goto(pathToFileURL(file).href, { timeout: PATIENCE });
   await drawn(page);
   return { context, page, errors, requests, ms: Date.now() - begun };
 }
 
 const drawn = (page) =>
-  page.waitForFunction(() => document.documentElement.dataset.drawn === 'yes', null, { timeout: 60_000 });
+  page.waitForFunction(() => document.documentElement.dataset.drawn === 'yes', null, { timeout: PATIENCE });
 
 /** Every table of the page against the JSON that the page holds. Returns what differs. */
 function compareNumbers() {
@@ -314,7 +316,7 @@ async function one(browser, file) {
     const { context, page, errors, requests, ms } = await opened(browser, path, options);
     const label = `${name}-${width}-${scheme}`;
     // On a free machine within one or two seconds; the quick form runs beside other tests.
-    const limit = quick ? 60_000 : 5_000;
+    const limit = quick ? PATIENCE : 5_000;
     check(label, `drawn within ${limit / 1_000} s`, ms < limit, `${ms} ms`);
     check(
       label,
