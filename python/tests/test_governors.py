@@ -254,17 +254,7 @@ class Mistakes(unittest.TestCase):
             "        while True: pass\n"
             f"idlewise.replay({TRACE!r}, governor=Mine)"
         )
-        child = interruptible(self, code)
-        assert child.stdout is not None
-        self.assertEqual(child.stdout.readline(), "asked\n")
-        begun = time.monotonic()
-        child.send_signal(signal.SIGINT)
-        _, said = child.communicate(timeout=60)
-        self.assertIn("KeyboardInterrupt", said)
-        self.assertLess(time.monotonic() - begun, 30)
-        # Python ended as it should, not by a crash.
-        self.assertEqual(child.returncode, -signal.SIGINT, said)
-
+        self.ends_by_ctrl_c(code, "asked\n")
 
     def test_ctrl_c_ends_a_search_while_it_makes_a_sequence_minimal(self) -> None:
         code = (
@@ -281,14 +271,19 @@ class Mistakes(unittest.TestCase):
             "        print(what, flush=True)\n"
             "idlewise.counterexample(Tires, 'deepest', by='0.1%', rounds=8, platform='pixel6', progress=hear)\n"
         )
+        self.ends_by_ctrl_c(code, "making minimal\n")
+
+    def ends_by_ctrl_c(self, code: str, first: str) -> None:
+        """Python that runs `code` does so soon, once it has said `first`."""
         child = interruptible(self, code)
         assert child.stdout is not None
-        self.assertEqual(child.stdout.readline(), "making minimal\n")
+        self.assertEqual(child.stdout.readline(), first)
         begun = time.monotonic()
         child.send_signal(signal.SIGINT)
         _, said = child.communicate(timeout=60)
         self.assertIn("KeyboardInterrupt", said)
         self.assertLess(time.monotonic() - begun, 30)
+        # Python ended as it should, not by a crash.
         self.assertEqual(child.returncode, -signal.SIGINT, said)
 
 

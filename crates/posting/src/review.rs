@@ -362,17 +362,20 @@ fn input(e: &Explanation, name: &str) -> Option<String> {
     (given.confidence != Some("assumed")).then(|| format!("{name} {value}{known}"))
 }
 
+/// The rest of it is the end of a log, which JSON has.
+fn first_line(text: &str) -> &str {
+    text.split_once('\n').map_or(text, |(first, _)| first)
+}
+
 /// What the numbers mean, and what they depend on.
 fn below(r: &ReviewReport, details: bool) -> Vec<Line> {
     let mut out: Vec<Line> = r.on.assumes.iter().map(|words| Line::new("note", words)).collect();
     out.extend(notes::lines(&r.on, details));
     for g in &r.governors {
         out.extend(
-            // The rest of it is the end of a log, which JSON has.
-            g.not_booted.iter().map(|why| {
-                let why = why.lines().next().unwrap_or_default();
-                Line::new("note", format!("{}: not booted: {why}", g.governor))
-            }),
+            g.not_booted
+                .iter()
+                .map(|why| Line::new("note", format!("{}: not booted: {}", g.governor, first_line(why)))),
         );
         if let Some(booted) = &g.booted {
             out.push(Line::new(
@@ -385,9 +388,10 @@ fn below(r: &ReviewReport, details: bool) -> Vec<Line> {
             ));
             let failures =
                 g.rows.iter().filter_map(|row| Some((row, row.booted.as_ref()?.failure.as_ref()?)));
-            out.extend(failures.map(|(row, why)| {
-                Line::new("note", format!("booted, {}: {}", row.row, why.lines().next().unwrap_or_default()))
-            }));
+            out.extend(
+                failures
+                    .map(|(row, why)| Line::new("note", format!("booted, {}: {}", row.row, first_line(why)))),
+            );
             if g.rows
                 .iter()
                 .filter_map(|row| row.booted.as_ref())
@@ -492,21 +496,7 @@ mod tests {
             by_basis: Vec::new(),
             on: Vec::new(),
         });
-        Row {
-            row: name.to_owned(),
-            same_as: None,
-            problem: None,
-            source_hash: None,
-            check: None,
-            blocks: None,
-            blocks_pct: None,
-            blocks_unknown: None,
-            against_base: against,
-            against_above: None,
-            periods: Vec::new(),
-            simulated: Vec::new(),
-            booted,
-        }
+        Row { row: name.to_owned(), against_base: against, booted, ..Row::default() }
     }
 
     /// As measured in three columns: with an interval that is above 0, with one that holds it, and as it was.

@@ -101,12 +101,13 @@ pub(crate) fn all(
     }
     let complaints = report.cells.iter().flat_map(|cell| &cell.complaints);
     let complaints = complaints.map(|note| shown(&note.words)).collect();
-    let energy_unit = report.cells.iter().flat_map(|cell| &cell.governors).map(|g| &g.score.energy_unit);
+    let of_base = report.cells.first().and_then(|cell| cell.governors.first());
+    let energy_unit = of_base.ok_or("no guest of the base left a result")?.score.energy_unit.clone();
     let booted = Booted {
         kernel: report.kernel.clone(),
         platform: PLATFORM.to_owned(),
         workload: WORKLOAD.to_owned(),
-        energy_unit: energy_unit.clone().next().cloned().unwrap_or_default(),
+        energy_unit,
         seconds: SECONDS,
         starts: STARTS,
         complaints,

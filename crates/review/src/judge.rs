@@ -188,21 +188,7 @@ impl Stage<'_> {
         checked: &[Result<CheckReport, String>],
         simulated: &[Vec<SimulatedChange>],
     ) -> Result<Row, CommandError> {
-        let mut out = Row {
-            row: row_name(row),
-            same_as: None,
-            problem: None,
-            source_hash: None,
-            check: None,
-            blocks: None,
-            blocks_pct: None,
-            blocks_unknown: None,
-            against_base: None,
-            against_above: None,
-            periods: Vec::new(),
-            simulated: Vec::new(),
-            booted: None,
-        };
+        let mut out = Row { row: row_name(row), ..Row::default() };
         let version = match &lineage.rows[row] {
             Of::Version(version) => *version,
             Of::Problem(problem) => {

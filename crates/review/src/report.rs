@@ -154,7 +154,7 @@ pub struct GovernorReview {
 }
 
 /// A governor after a patch.
-#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize)]
 pub struct Row {
     /// "base", "+1".
     pub row: String,

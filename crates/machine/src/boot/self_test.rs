@@ -110,7 +110,8 @@ pub fn self_test(request: &SelfTestRequest, watch: &dyn Watch) -> Result<SelfTes
         ..of(first)
     };
     let kunit = run(&mut checks, "kunit", kunit)?;
-    checks.extend(kunit_checks(&fs::read_to_string(kunit.join("dmesg")).unwrap_or_default()));
+    let log = kunit.join("dmesg");
+    checks.extend(kunit_checks(&fs::read_to_string(&log).map_err(|e| CommandError::file(&log, e))?));
     for (number, machine) in machines.into_iter().enumerate() {
         let what = format!("{} on {} ({})", load.name, machine.platform, machine.driver.word());
         let one = run(&mut checks, &format!("{number}-one"), of(machine.clone()))?;
