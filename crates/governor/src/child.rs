@@ -9,6 +9,8 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 use std::time::Duration;
 
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
+
 use crate::position::Position;
 
 /// How often the parent looks after a child that it waits for, ms.
@@ -24,21 +26,14 @@ pub(crate) struct Child {
     pipe: File,
     /// How it ended, once that is known.
     status: Option<i32>,
-    /// None of the processes that it started is left.
-    alone: bool,
     /// The most memory that it ever had, bytes; 0 until it has ended.
     most_memory: u64,
 }
 
-/// Below the limit that marks what a child starts: the number of the child itself is added. As a time, it is never reached.
-const MARK: u64 = 0x1d1e_0000_0000_0000;
-/// Walks through all processes after which one that starts new ones faster than they are ended is left alone.
-const WALKS: u32 = 100;
-
 impl Child {
     /// `pid` is our child, not waited for, and holds the other end of `pipe`.
     pub(crate) fn new(pid: libc::pid_t, pipe: File) -> Self {
-        Self { pid, pipe, status: None, alone: false, most_memory: 0 }
+        Self { pid, pipe, status: None, most_memory: 0 }
     }
 
     /// Waits a moment for something to read: true if there was, false at the end, nothing if nothing came.
@@ -80,10 +75,8 @@ impl Child {
     }
 
     /// How it ended; nothing if it did not end by itself. The pipe is closed, so it is about to, or it closed the pipe itself and is
-    /// beyond help. Unless it is `alone`, what it started is ended too. One that has `answered` is given more time: on a busy machine a
-    /// large process takes long to end.
-    pub(crate) fn wait(&mut self, alone: bool, answered: bool) -> Option<i32> {
-        self.alone = alone;
+    /// beyond help. One that has `answered` is given more time: on a busy machine a large process takes long to end.
+    pub(crate) fn wait(&mut self, answered: bool) -> Option<i32> {
         // A pipe is closed a few microseconds before its process can be waited for.
         let waits = (0..16).map(|doubled| Duration::from_micros(20 << doubled));
         let more = if answered { PATIENT_LOOKS } else { 0 };
@@ -132,9 +125,6 @@ impl Child {
             unsafe {
                 let mut usage: libc::rusage = std::mem::zeroed();
                 libc::kill(-self.pid, libc::SIGKILL);
-                if !self.alone {
-                    end_marked(self.pid.unsigned_abs());
-                }
                 libc::wait4(self.pid, &raw mut status, 0, &raw mut usage);
                 self.most_memory = usage.ru_maxrss.unsigned_abs() * 1024;
             }
@@ -149,58 +139,20 @@ impl Child {
     }
 }
 
-/// Marks this process, whose number is `own`, and all that it will start: a limit on the time of real-time tasks that none of them
-/// reaches is inherited by every fork, whatever session or parent it takes.
-pub(crate) fn mark(own: u32) {
-    let limit = libc::rlimit { rlim_cur: MARK + u64::from(own), rlim_max: MARK + u64::from(own) };
-    // SAFETY: a plain system call on this process alone.
-    unsafe { libc::setrlimit(libc::RLIMIT_RTTIME, &raw const limit) };
-}
-
-/// Whether this process, which takes in what its children leave behind, has no children. Those that have ended are reaped.
-pub(crate) fn is_alone() -> bool {
-    loop {
-        // SAFETY: a system call that writes nothing.
-        let ended = unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG | libc::__WALL) };
-        if ended <= 0 {
-            return ended < 0 && std::io::Error::last_os_error().raw_os_error() == Some(libc::ECHILD);
-        }
+/// From here on this process is killed where it starts another one or a program, or sends a signal to another.
+///
+/// A governor does none of it. One that starts processes without end would be faster than they can be ended, and take the machine down.
+/// Where the kernel has no such filter, as in an emulator of another architecture, it goes on without.
+pub(crate) fn forbid_others() {
+    let calls = [libc::SYS_clone, libc::SYS_clone3, libc::SYS_execve, libc::SYS_execveat, libc::SYS_kill];
+    #[cfg(target_arch = "x86_64")]
+    let calls = calls.into_iter().chain([libc::SYS_fork, libc::SYS_vfork]);
+    let rules = calls.into_iter().map(|call| (call, Vec::new())).collect();
+    let Ok(arch) = std::env::consts::ARCH.try_into() else { return };
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::KillProcess, arch);
+    if let Some(filter) = filter.ok().and_then(|filter| BpfProgram::try_from(filter).ok()) {
+        let _without = seccompiler::apply_filter(&filter);
     }
-}
-
-/// Ends all processes that `leader` marked but itself, and those that they start meanwhile.
-fn end_marked(leader: u32) {
-    for _ in 0..WALKS {
-        let marked = marked(leader);
-        if marked.is_empty() {
-            return;
-        }
-        for pid in marked {
-            // SAFETY: it bore the mark a moment ago, so it was started by a governor.
-            unsafe { libc::kill(pid, libc::SIGKILL) };
-        }
-    }
-}
-
-/// The processes that bear the mark of `leader`, but itself.
-fn marked(leader: u32) -> Vec<libc::pid_t> {
-    let mark = (MARK + u64::from(leader)).to_string();
-    let bears = |pid: &u32| {
-        let limits = fs::read_to_string(format!("/proc/{pid}/limits")).unwrap_or_default();
-        let mut lines = limits.lines().filter_map(|line| line.strip_prefix("Max realtime timeout"));
-        lines.any(|limit| limit.split_whitespace().next() == Some(&mark))
-    };
-    // Where there is no /proc, the group is all that can be ended.
-    let all = fs::read_dir("/proc").into_iter().flatten();
-    let pids = all.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
-    let marked = pids.filter(|pid| *pid != leader && bears(pid) && !has_ended(*pid));
-    marked.filter_map(|pid| pid.try_into().ok()).collect()
-}
-
-/// Whether only the entry of a process is left, for its parent to see.
-fn has_ended(pid: u32) -> bool {
-    let about = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    about.rsplit(") ").next().is_none_or(|rest| rest.starts_with(['Z', 'X']) || rest.is_empty())
 }
 
 /// What a foreign governor may take.
@@ -314,6 +266,10 @@ pub(crate) fn signal_name(signal: i32) -> String {
         libc::SIGBUS => "SIGBUS: it used an address that is not there".to_owned(),
         libc::SIGFPE => "SIGFPE: it divided by zero, or a quotient found no room".to_owned(),
         libc::SIGILL => "SIGILL: BUG(), or code that must not be reached".to_owned(),
+        libc::SIGSYS => {
+            "SIGSYS: it tried to start a process or a program, or to send a signal, which no governor does"
+                .to_owned()
+        }
         libc::SIGABRT => "SIGABRT".to_owned(),
         libc::SIGKILL => "SIGKILL: killed from outside, or out of memory".to_owned(),
         other => format!("signal {other}"),

@@ -4,7 +4,7 @@
 //! [`Governor::run`] forks. The child has everything that the parent has, by copy-on-write, so a decision there costs
 //! what it costs here; only the answer travels, through a pipe. What foreign code breaks, it breaks in the child. On a
 //! page that both see, the child keeps what it is doing, so that the parent can say where it ended. The child may have so much
-//! memory and time and no more, and whatever it started ends when it does.
+//! memory and time and no more, and start nothing.
 #![expect(unsafe_code, reason = "forks, and shares a page with the child")]
 
 use std::any::Any;
@@ -172,7 +172,7 @@ where
         }
     }
     let answered = matches!(answer.body(), Ok(Some(_)));
-    let Some(status) = child.wait(page.position().is_alone(), answered) else {
+    let Some(status) = child.wait(answered) else {
         return Err(lost(format!("its process closed the way back of its answer {}", at())));
     };
     if libc::WIFSIGNALED(status) {
@@ -215,7 +215,7 @@ fn child<T: Serialize>(
     // SAFETY: plain system calls on this process alone.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-        // What it starts belongs to its group, and goes when it goes.
+        // Where no filter keeps it from starting something, that belongs to its group, and goes when it goes.
         libc::setpgid(0, 0);
         // It may have died before; then somebody else is the parent.
         if libc::getppid().unsigned_abs() != parent {
@@ -230,9 +230,6 @@ fn child<T: Serialize>(
         if let Some(room) = room {
             libc::setrlimit(libc::RLIMIT_AS, &libc::rlimit { rlim_cur: room, rlim_max: room });
         }
-        // What it starts is known by this wherever it goes, and stays below it as long as it lives.
-        child::mark(own);
-        libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1);
         for signal in 1..32 {
             libc::signal(signal, libc::SIG_DFL);
         }
@@ -246,7 +243,6 @@ fn child<T: Serialize>(
         // SAFETY: as below.
         unsafe { libc::_exit(1) }
     }
-    position.alone.store(u32::from(child::is_alone()), Ordering::Relaxed);
     let written = postcard::to_stdvec(&answer).or_else(|e| {
         // Without serialising `T`, which is what failed.
         postcard::to_stdvec(&Err::<(), _>(format!("its answer cannot be written: {e}")))

@@ -19,6 +19,7 @@ use crate::abi::{
     ABI_VERSION, Abi, CpuDevice, Device, Driver, EnableFn, Env, Inputs, LAYOUT, RawParam, RawParamDesc,
     ReflectFn, SelectFn, layout,
 };
+use crate::child;
 use crate::choice::Choice;
 use crate::of_caller::CallerObject;
 use crate::param::Kind;
@@ -125,6 +126,9 @@ impl Object {
         position: Option<&'static Position>,
     ) -> Result<Self, GovernorError> {
         tell(position, Stage::Load, 0, 0);
+        if position.is_some() {
+            child::forbid_others();
+        }
         let (library, abi) = {
             let _guard = loader();
             let library = open_copy(id, bytes)?;

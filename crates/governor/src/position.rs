@@ -64,8 +64,6 @@ pub(crate) struct Position {
     stage: AtomicU32,
     cpu: AtomicU32,
     decision: AtomicU64,
-    /// Not 0 once the child has answered and none of the processes that it started is left.
-    pub(crate) alone: AtomicU32,
 }
 
 impl Position {
@@ -84,10 +82,6 @@ impl Position {
     pub(crate) fn read(&self) -> (u32, u32, u64) {
         let (stage, cpu) = (self.stage.load(Ordering::Relaxed), self.cpu.load(Ordering::Relaxed));
         (stage, cpu, self.decision.load(Ordering::Relaxed))
-    }
-
-    pub(crate) fn is_alone(&self) -> bool {
-        self.alone.load(Ordering::Relaxed) != 0
     }
 
     /// In words, for a sentence that ends with it.

@@ -116,24 +116,26 @@ fn an_endless_loop_is_given_up() {
 }
 
 #[test]
-fn one_that_forks_neither_answers_twice_nor_holds_the_answer_back() {
-    let bench = Bench::new();
-    let top = "int fork(void);\nunsigned int sleep(unsigned int);\nstatic int n;\n";
-    // Both come back, and each has an answer that is longer than what a pipe takes at once.
-    let select = "if (++n == 3)\n\t\tfork();";
-    let text = Parts { top, select, ..Parts::default() }.text();
-    let forks = bench.governor(&text);
-    let many = forks
-        .run(|loader| {
-            ask(&mut loader.load(TICK_NS)?, 3)?;
-            Ok((0..500_000_u64).collect::<Vec<u64>>())
-        })
-        .unwrap();
-    assert!(many.iter().copied().eq(0..500_000));
-    // It leaves something behind that never ends; not even "is blocked" may be waited for.
-    let leaves = "if (++n == 3 && fork() == 0)\n\t\tfor (;;)\n\t\t\tsleep(1000);";
-    let text = Parts { top, select: leaves, ..Parts::default() }.text();
-    assert_eq!(run(&bench.governor(&text), 3).unwrap().len(), 6);
+fn one_that_starts_a_process_or_a_program_or_ends_another_is_ended_at_once() {
+    let top = "int fork(void);\nint vfork(void);\nint kill(int, int);\nint getppid(void);\nint system(const char *);\n\
+               int execl(const char *, const char *, ...);\n";
+    for (does, when) in [
+        ("fork();", "in select, CPU 5, decision 0"),
+        ("for (;;)\n\t\tfork();", "in select"),
+        ("vfork();", "in select"),
+        ("system(\"true\");", "in select"),
+        ("execl(\"/bin/true\", \"true\", (char *)0);", "in select"),
+        ("kill(getppid(), 9);", "in select"),
+    ] {
+        told(
+            &Parts { top, select: does, ..Parts::default() },
+            &["SIGSYS: it tried to start a process", when],
+        );
+    }
+    told(&Parts { top, init: "fork();", ..Parts::default() }, &["SIGSYS", "in its initcall"]);
+    // Before anything of it is called.
+    let early = "int fork(void);\nstatic __attribute__((constructor)) void early(void)\n{\n\tfork();\n}\n";
+    told(&Parts { top: early, ..Parts::default() }, &["SIGSYS", "while it was loaded"]);
 }
 
 #[test]
@@ -186,71 +188,6 @@ fn one_that_takes_memory_without_end_is_given_up() {
         Governor::open_in(&GovernorSource::named_by_user(Spec::new(path.to_str().unwrap())), &workshop)
             .unwrap();
     assert_eq!(run(&takes, 1).unwrap().len(), 2);
-}
-
-/// `leave()` starts a process in a session of its own whose parent ends at once, and comes back when that has written its number
-/// into the file that `@` stands for.
-const LEAVES: &str = r#"
-int fork(void);
-int setsid(void);
-int getpid(void);
-int waitpid(int, int *, int);
-unsigned int sleep(unsigned int);
-void _exit(int);
-void *fopen(const char *, const char *);
-int fprintf(void *, const char *, ...);
-int fclose(void *);
-static void leave(void)
-{
-	int first = fork();
-
-	if (first == 0) {
-		setsid();
-		if (fork() == 0) {
-			void *file = fopen("@", "w");
-
-			fprintf(file, "%d", getpid());
-			fclose(file);
-			for (;;)
-				sleep(1000);
-		}
-		sleep(1);
-		_exit(0);
-	}
-	waitpid(first, NULL, 0);
-}
-static bool done;
-"#;
-
-#[test]
-fn what_it_starts_ends_with_it_whatever_session_it_takes() {
-    for (then, end) in [
-        ("", ""),
-        (NULL, "SIGSEGV"),
-        ("for (;;)\n\t\tbarrier();", "does not return"),
-        ("_exit(3);", "without an answer"),
-    ] {
-        let bench = Bench::new();
-        let number = bench.folder.path().join("number");
-        let top = LEAVES.replace('@', number.to_str().unwrap());
-        let select = format!("if (!done) {{\n\t\tdone = true;\n\t\tleave();\n\t\t{then}\n\t}}");
-        let governor = bench.governor(&Parts { top: &top, select: &select, ..Parts::default() }.text());
-        match run(&governor, 3) {
-            Ok(choices) => assert_eq!((choices.len(), end), (6, "")),
-            Err(e) => assert!(!end.is_empty() && e.to_string().contains(end), "{e}"),
-        }
-        let pid: u32 = fs::read_to_string(&number).unwrap().parse().unwrap();
-        let state = || {
-            let about = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-            about.rsplit(") ").next().and_then(|rest| rest.chars().next())
-        };
-        // A signal takes a moment to arrive.
-        let gone = (0..200).any(|_| {
-            thread::sleep(Duration::from_millis(10));
-            matches!(state(), None | Some('Z' | 'X'))
-        });
-        assert!(gone, "process {pid} is left ({:?}) after {end:?}", state());
-    }
 }
 
 #[test]
