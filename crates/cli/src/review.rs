@@ -95,9 +95,14 @@ pub(crate) fn run(a: &ReviewArgs) -> Done {
     let report = review(&request, &|what, done, of| progress.step(what, done, of))?;
     drop(progress);
     for to in std::iter::once(&a.output).chain(&also) {
-        deliver_of(&pages::review_hashes(&report), to, &posting::review(&report, a.all.details), &report)?;
+        let text = posting::review(&report, a.all.details, to.form());
+        deliver_of(&pages::review_hashes(&report), to, &text, &report)?;
     }
-    a.page.write_of(&report, || posting::review(&report, true), |of| pages::review(&report, of))?;
+    a.page.write_of(
+        &report,
+        || posting::review(&report, true, idlewise_report::Format::Mail),
+        |of| pages::review(&report, of),
+    )?;
     if !a.output.is_shown() {
         warn_lines(&idlewise_view::checks(&report.checks));
     }

@@ -37,6 +37,33 @@ fn a_mail_is_plain_text_of_76_columns() {
 }
 
 #[test]
+fn a_mail_says_what_its_numbers_are_and_where_they_are_from() {
+    let shown = |more: &[&str]| words(&example(more).stdout).replace('\n', " ");
+    let mail = shown(&["--format", "mail", "--repeat", "1"]);
+    for part in [
+        "How to read this:",
+        "energy: of idle periods, and of being awake for the tick alone; a model",
+        "latency: from a wake event until the CPU has left its idle state, mean",
+        "p99: the 99th percentile of that latency",
+        "too deep: idle periods shorter than their state's target residency",
+        "too shallow: idle periods that were long enough for a deeper enabled state",
+        "recordings by machine: kvm-guest 2 (kernel not known)",
+        "assumed: no latency limit, in 2 of 2 recordings",
+        "speed by capacity, no cpu_frequency events idle",
+        "idle states, disabled ones too: those of pixel6 for all recordings",
+        "models: energy, what is called simulated;",
+        "1 run (seed 1) of 6 s",
+    ] {
+        assert!(mail.contains(part), "no {part:?} in {mail}");
+    }
+    let left_out = "rows of which nothing is shown are left out";
+    assert!(!mail.contains(left_out) && mail.contains("one run has no interval (?)"), "{mail}");
+    assert!(shown(&["--format", "markdown", "--no-simulation"]).contains("How to read this:"));
+    let table = shown(&["--repeat", "2"]);
+    assert!(table.contains(left_out) && !table.contains("How to read this"), "{table}");
+}
+
+#[test]
 fn threads_change_no_byte() {
     let json = |threads: &str| {
         let mut command = idlewise();

@@ -5,6 +5,7 @@ mod bisect;
 mod check;
 mod effects;
 mod notes;
+mod reading;
 mod review;
 
 pub use bisect::bisect;

@@ -3,13 +3,13 @@
 
 use idlewise_corpus::Basis;
 use idlewise_explain::{Explanation, InputValue, Unit};
-use idlewise_report::{Line, Report, Table, UNKNOWN, duration, number, percent};
+use idlewise_report::{Format, Line, Report, Table, UNKNOWN, duration, number, percent};
 use idlewise_review::{
     Against, Effect, ExplainedPeriod, GovernorReview, Moved, PatchHead, RecordingChange, ReviewReport, Row,
 };
 
 use crate::effects::{NOTHING, at_least, cell, counted, counts, mean, middle, signed, words};
-use crate::notes;
+use crate::{notes, reading};
 
 /// Columns of the table, by the names of measures.
 const COLUMNS: [&str; 5] = ["energy", "latency_mean", "latency_p99", "too_deep", "too_shallow"];
@@ -20,9 +20,10 @@ const SAME: &str = "same";
 /// Files that a line names.
 const FILES: usize = 3;
 
-/// The table of each governor, then each patch with what it changes. `details` adds a table of all recordings.
+/// The table of each governor, then each patch with what it changes. `details` adds a table of all recordings; a form that is sent to
+/// others says how to read it.
 #[must_use]
-pub fn review(r: &ReviewReport, details: bool) -> Report {
+pub fn review(r: &ReviewReport, details: bool, format: Format) -> Report {
     let mut out = Report { data: Some(idlewise_data::review(r)), label: Some(6), ..Report::default() };
     out.preamble.push(Line::plain(head(r)));
     out.preamble.extend(basis(r));
@@ -45,7 +46,11 @@ pub fn review(r: &ReviewReport, details: bool) -> Report {
             check.measured.iter().filter(|m| m.holds).map(|m| format!("{}: {}", m.place, m.words)).collect();
         out.footer.push(Line::new("failed", format!("{}: {}", check.expression, places.join("; "))));
     }
-    out.footer.extend(below(r, details));
+    out.footer.extend(evidence(r, details));
+    if reading::stands_alone(format) {
+        out.footer.extend(reading::lines(r));
+    }
+    out.footer.extend(marks(r));
     out
 }
 
@@ -367,8 +372,8 @@ fn first_line(text: &str) -> &str {
     text.split_once('\n').map_or(text, |(first, _)| first)
 }
 
-/// What the numbers mean, and what they depend on.
-fn below(r: &ReviewReport, details: bool) -> Vec<Line> {
+/// What the numbers depend on.
+fn evidence(r: &ReviewReport, details: bool) -> Vec<Line> {
     let mut out: Vec<Line> = r.on.assumes.iter().map(|words| Line::new("note", words)).collect();
     out.extend(notes::lines(&r.on, details));
     for g in &r.governors {
@@ -408,6 +413,12 @@ fn below(r: &ReviewReport, details: bool) -> Vec<Line> {
     }
     out.extend(fidelity(r));
     out.extend(energy(r));
+    out
+}
+
+/// What the numbers mean.
+fn marks(r: &ReviewReport) -> Vec<Line> {
+    let mut out = Vec::new();
     if r.governors.iter().any(|g| g.rows.iter().any(|row| row.against_base.is_some())) {
         let interval = if r.on.machines < 5 {
             format!(
@@ -434,13 +445,19 @@ fn below(r: &ReviewReport, details: bool) -> Vec<Line> {
         ));
         if r.governors.iter().any(|g| g.rows.iter().any(|row| !row.simulated.is_empty())) {
             let (first, last) = r.request.seeds();
-            let runs = match r.request.repeat {
-                1 => format!("1 run (seed {first}; no interval)"),
-                n => format!("{n} runs (seeds {first} to {last})"),
+            let (runs, left_out) = match r.request.repeat {
+                1 => (
+                    format!("1 run (seed {first})"),
+                    "one run has no interval (?) and shows nothing by itself: only rows that are the same everywhere are left out",
+                ),
+                n => (
+                    format!("{n} runs (seeds {first} to {last})"),
+                    "> <: the end nearer to 0 of the 95 % interval over runs; rows of which nothing is shown are left out",
+                ),
             };
             out.push(Line::plain(format!(
                 "recordings: open loop, a late wakeup delays nothing; simulated: a model, {runs} of 6 s; \
-                 power without the first 2 s, in which nothing has a history; workloads of which nothing is shown are left out",
+                 power without the first 2 s, in which nothing has a history; {left_out}",
             )));
         } else {
             out.push(Line::plain("recordings are replayed in an open loop: a late wakeup delays nothing"));

@@ -120,6 +120,9 @@ pub struct RecordingHead {
     /// The machine that was recorded.
     pub machine: String,
     /// How much of it was measured, where a corpus says it.
+    /// Release of the kernel that ran, by the recording or by its corpus; of a simulation, the one whose rules it has. Nothing where
+    /// neither says it.
+    pub kernel: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub basis: Option<Basis>,
     /// What its energies are worth, in short.

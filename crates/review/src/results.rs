@@ -86,6 +86,12 @@ fn against(run: &Run) -> String {
     reasons.map(|r| r.words.as_str()).collect::<Vec<_>>().join("; ")
 }
 
+/// The release of its kernel. What the recording says has the machine's architecture after it.
+fn kernel(named: &Named, run: &Run) -> Option<String> {
+    let own = run.head.kernel.split_whitespace().next().map(str::to_owned);
+    own.or_else(|| named.entry.as_ref()?.kernel.clone())
+}
+
 /// Recordings, each under all versions.
 #[derive(Clone, Copy)]
 pub(crate) struct Results<'a>(pub(crate) &'a [(&'a Named, Run)]);
@@ -96,6 +102,7 @@ impl Results<'_> {
         let head = |(named, run): &(&Named, Run)| RecordingHead {
             name: named.name.clone(),
             machine: run.machine.clone(),
+            kernel: kernel(named, run),
             basis: named.basis,
             energy_grade: run.energy_grade.clone(),
             head: run.head.clone(),
