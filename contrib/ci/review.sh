@@ -5,7 +5,7 @@
 #
 # Run it in the tree. The table goes to standard output as Markdown, and to the summary of the job where a CI has one; JSON and a page
 # with all numbers go to files called idlewise-review. The exit status is 1 if a patch breaks a property, makes something worse, does
-# not apply or does not compile; 2 if that cannot be judged. A branch that changes no governor passes.
+# not apply or does not compile; 2 if something else keeps it from being judged. A branch that changes no governor passes.
 set -eu
 
 range=${1:?usage: review.sh FROM..TO RECORDINGS [OPTION...]}

@@ -6,7 +6,7 @@ use idlewise_page as pages;
 use idlewise_review::{BisectRequest, bisect};
 
 use crate::args::{DetailsArgs, OutputArgs};
-use crate::output::{Done, Progress, deliver_of};
+use crate::output::{Done, Progress, deliver_of, judged};
 
 #[derive(Debug, Args)]
 #[command(after_help = help())]
@@ -48,10 +48,8 @@ pub(crate) struct BisectArgs {
 
 fn help() -> String {
     let grammar = idlewise_study::condition::help();
-    let examples = idlewise_manual::examples::BISECT;
-    format!(
-        "{examples}\n{grammar}\nExit status: 0 BAD does not meet EXPR, 1 the version is found, 2 failure."
-    )
+    let status = "0 BAD does not meet EXPR, 1 the version is found, else 2: failure, or a version could not be judged.";
+    format!("{}\n{grammar}\nExit status: {status}", idlewise_manual::examples::BISECT)
 }
 
 pub(crate) fn run(a: &BisectArgs) -> Done {
@@ -73,5 +71,5 @@ pub(crate) fn run(a: &BisectArgs) -> Done {
     };
     let hashes = pages::bisect_hashes(&report);
     deliver_of(&hashes, &a.output, &idlewise_posting::bisect(&report, a.all.details), &report)?;
-    Ok(report.culprit.is_none())
+    judged(report.culprit.is_some(), report.not_judged())
 }

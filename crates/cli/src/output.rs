@@ -12,7 +12,7 @@ pub(crate) use idlewise_host::said::{
     none_failed, refuse_stdout, say, say_beside, say_line, say_unless, show_progress, warn, warn_lines,
 };
 use idlewise_host::said::{say_bytes, say_rendered};
-pub(crate) use idlewise_host::{Done, Failure, Progress};
+pub(crate) use idlewise_host::{Done, Failure, Progress, judged};
 use idlewise_report::{Format, Report};
 use idlewise_view::{Provenance, mailed};
 use serde::Serialize;

@@ -7,7 +7,7 @@ use idlewise_posting as posting;
 use idlewise_review::{ReviewRequest, review};
 
 use crate::args::{DetailsArgs, OutputArgs, PageArgs};
-use crate::output::{Done, Failure, Progress, deliver_of, warn_lines};
+use crate::output::{Done, Progress, deliver_of, judged, warn_lines};
 
 #[derive(Debug, Args)]
 #[command(after_help = help())]
@@ -68,8 +68,7 @@ pub(crate) struct ReviewArgs {
 }
 
 fn help() -> String {
-    let (examples, grammar) = (idlewise_manual::examples::REVIEW, idlewise_review::condition_help());
-    format!("{examples}\n{grammar}\nExit status: 0 success, 1 a --fail-if holds, 2 failure.")
+    format!("{}\n{}", idlewise_manual::examples::REVIEW, idlewise_review::condition_help())
 }
 
 pub(crate) fn run(a: &ReviewArgs) -> Done {
@@ -106,9 +105,5 @@ pub(crate) fn run(a: &ReviewArgs) -> Done {
     if !a.output.is_shown() {
         warn_lines(&idlewise_view::checks(&report.checks));
     }
-    if report.governors.is_empty() && report.problems().len() == report.patches.len() {
-        let why = "nothing was judged: no patch applies; name the tree that the series is for by --base, or commits as A..B";
-        return Err(Failure::Error(why.to_owned()));
-    }
-    Ok(!report.failed())
+    judged(report.failed(), report.not_judged())
 }

@@ -181,6 +181,58 @@ fn the_script_for_a_ci_judges_a_branch() {
 }
 
 #[test]
+fn what_could_not_be_judged_is_no_success() {
+    let tree = repository();
+    let file = tree.path().join("drivers/cpuidle/governors/patient.c");
+    let text = fs::read_to_string(&file).unwrap();
+    let commit = |text: &str, subject: &str| {
+        fs::write(&file, text).unwrap();
+        let identity = ["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"];
+        let mut git = Command::new("git");
+        git.current_dir(tree.path()).args(identity).args(["commit", "-q", "-a", "-m", subject]);
+        assert!(git.status().unwrap().success());
+    };
+    commit(&format!("int broken(;\n{text}"), "cpuidle: patient: Break it");
+    let run = |arguments: &[&str]| {
+        let mut command = idlewise();
+        command.current_dir(root()).args(arguments).args(["-p", "pixel6"]).output().unwrap()
+    };
+    let base = tree.path().to_str().unwrap();
+    let of_range =
+        ["review", "base..master", "--base", base, "--recordings", "tests/data/mixed.dat", "--no-simulation"];
+    let out = run(&of_range);
+    let (shown, said) = (words(&out.stdout), words(&out.stderr));
+    assert_eq!(out.status.code(), Some(2), "{shown}{said}");
+    assert!(
+        said.ends_with("idlewise: not judged: +4; the result says why, and has all the rest\n"),
+        "{said}"
+    );
+    assert!(shown.contains("decisions differ from +1 in 1 of 1 recording"), "{shown}");
+    assert!(shown.contains("cpuidle: patient: Break it\n      ! patient does not compile: "), "{shown}");
+    // A condition that holds wins.
+    assert_eq!(run(&[&of_range[..], &["--fail-if", "energy > +1%"]].concat()).status.code(), Some(1));
+    let bisect = |condition: &str| {
+        run(&[
+            "bisect",
+            "base",
+            "master",
+            "tests/data/mixed.dat",
+            "--kernel-tree",
+            base,
+            "--fail-if",
+            condition,
+        ])
+    };
+    let out = bisect("energy > +50%");
+    let (shown, said) = (words(&out.stdout), words(&out.stderr));
+    assert_eq!(out.status.code(), Some(2), "{shown}{said}");
+    assert!(shown.contains("master cannot be judged; ") && said.contains("not judged: "), "{shown}{said}");
+    assert_eq!(bisect("energy > +1%").status.code(), Some(1));
+    commit(&text, "cpuidle: patient: Mend it");
+    assert_eq!(bisect("energy > +50%").status.code(), Some(2), "a version on the way is not judged");
+}
+
+#[test]
 fn a_bisection_of_commits_names_the_patch_that_a_review_shows() {
     let tree = repository();
     let bisect = |condition: &str, more: &[&str]| {

@@ -17,3 +17,4 @@ pub use caller::{Call, Listener, WarningListener};
 pub use failure::{Done, Failure};
 pub use outcome::Outcome;
 pub use progress::Progress;
+pub use said::judged;

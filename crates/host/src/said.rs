@@ -77,6 +77,15 @@ pub fn none_failed(failures: &[&str]) -> Done {
     Err(Failure::Error((*last).to_owned()))
 }
 
+/// The end of a command that judges: 1 where it `found` what it was to look for; else 2, with what was `not_judged`. A program has the
+/// result all the same, with a warning.
+pub fn judged(found: bool, not_judged: Option<String>) -> Done {
+    match not_judged.filter(|_| !found) {
+        Some(why) if !keep_warning(&why) => Err(Failure::Error(why)),
+        _ => Ok(!found),
+    }
+}
+
 /// Says where a result of several files went, which standard output cannot take.
 pub fn refuse_stdout(path: &Path, why: &str) -> Result<(), Failure> {
     if !is_stdout(path) {

@@ -56,7 +56,13 @@ fn answer(r: &BisectReport) -> String {
     let on = format!("{} on {recordings} of {machines}", r.governor);
     match r.culprit.and_then(|at| r.steps.get(at)) {
         Some(step) => format!("{on}: {} since {}", q.fail_if, step.name),
-        None => format!("{on}: {} does not meet {}", q.bad, q.fail_if),
+        None => match (r.steps.last(), r.steps.iter().rfind(|s| s.measured.is_some())) {
+            (Some(bad), Some(last)) if bad.measured.is_none() => format!(
+                "{on}: {} cannot be judged; {}, the last that can be, does not meet {}",
+                q.bad, last.name, q.fail_if
+            ),
+            _ => format!("{on}: {} does not meet {}", q.bad, q.fail_if),
+        },
     }
 }
 

@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::conditions::met;
 use crate::effect::{Effect, Shown};
 use crate::git::{Commit, Repository};
-use crate::patch::Problem;
+use crate::patch::{Problem, ProblemKind};
 use crate::recordings;
 use crate::report::{Against, Evidence};
 use crate::results::{Results, replayed};
@@ -378,6 +378,15 @@ impl BisectReport {
         self.culprit = Some(first);
         self.monotone = holds.iter().all(|(at, holds)| *at >= first || !holds);
         self.suspects = self.steps[before + 1..first].iter().map(|s| s.name.clone()).collect();
+    }
+
+    /// Which versions could not be judged, in a sentence; nothing where all could.
+    #[must_use]
+    pub fn not_judged(&self) -> Option<String> {
+        let is = |s: &&BisectStep| s.problem.as_ref().is_some_and(|p| p.kind != ProblemKind::NotThere);
+        let names: Vec<&str> = self.steps.iter().filter(is).map(|s| s.name.as_str()).collect();
+        let why = || format!("not judged: {}; the result says why, and has all the rest", names.join(", "));
+        (!names.is_empty()).then(why)
     }
 
     /// What sleep lengths that the recordings leave open can change, in words; nothing without a culprit, or where they tell all.

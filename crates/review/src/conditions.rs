@@ -25,12 +25,13 @@ pub(crate) fn read(texts: &[String]) -> Result<Vec<Condition>, CommandError> {
     texts.iter().map(|text| Condition::read(text, &metrics)).collect()
 }
 
-/// The help of `--fail-if`.
+/// The help of `--fail-if`, and what the command ends with.
 #[must_use]
 pub fn condition_help() -> String {
     let own = OWN.map(|(name, _, what)| format!("  {name}:\n      1000, +100, +2% ({what})\n")).concat();
     format!(
-        "{}{own}A condition is checked after each patch, against the base; measures are means over all recordings.\n",
+        "{}{own}A condition is checked after each patch, against the base; measures are means over all recordings.\n\n\
+         Exit status: 0 all is judged, 1 a --fail-if holds, else 2: failure, or a patch could not be judged.",
         help()
     )
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What is asked of a review, and what it answers.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use idlewise_corpus::Basis;
@@ -12,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::effect::Effect;
-use crate::patch::Problem;
+use crate::patch::{Problem, ProblemKind};
 
 /// Name and version of the result's form.
 pub const SCHEMA: &str = "idlewise.review/1";
@@ -119,10 +120,10 @@ pub struct RecordingHead {
     pub name: String,
     /// The machine that was recorded.
     pub machine: String,
-    /// How much of it was measured, where a corpus says it.
     /// Release of the kernel that ran, by the recording or by its corpus; of a simulation, the one whose rules it has. Nothing where
     /// neither says it.
     pub kernel: Option<String>,
+    /// How much of it was measured, where a corpus says it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub basis: Option<Basis>,
     /// What its energies are worth, in short.
@@ -368,14 +369,42 @@ impl ReviewReport {
         self.checks.iter().any(|check| check.failed)
     }
 
-    /// Patches and rows with a problem, in sentences that begin with the row.
+    /// Patches and rows that cannot be judged, in sentences that begin with the row. A governor that a tree lacks is none of them.
     #[must_use]
     pub fn problems(&self) -> Vec<String> {
+        self.unjudged().map(|(row, governor, problem)| problem.words(row, governor)).collect()
+    }
+
+    /// Rows, governors and what keeps them from being judged.
+    fn unjudged(&self) -> impl Iterator<Item = (&str, &str, &Problem)> {
         let of_patches = self.patches.iter().filter_map(|p| Some((p.row.as_str(), "", p.problem.as_ref()?)));
         let rows = self.governors.iter().flat_map(|g| g.rows.iter().map(move |row| (g, row)));
-        let of_rows = rows.filter(|(_, row)| row.same_as.is_none());
-        let of_rows = of_rows
+        let of_rows = rows
+            .filter(|(_, row)| row.same_as.is_none())
             .filter_map(|(g, row)| Some((row.row.as_str(), g.governor.as_str(), row.problem.as_ref()?)));
-        of_patches.chain(of_rows).map(|(row, governor, problem)| problem.words(row, governor)).collect()
+        of_patches.chain(of_rows).filter(|(_, _, problem)| problem.kind != ProblemKind::NotThere)
+    }
+
+    /// What of the series could not be judged, or not be booted, in a sentence; nothing where all could.
+    #[must_use]
+    pub fn not_judged(&self) -> Option<String> {
+        if self.governors.is_empty() && self.patches.iter().all(|p| p.problem.is_some()) {
+            let why = "nothing was judged: no patch applies; name the tree that the series is for by --base, or commits as A..B";
+            return Some(why.to_owned());
+        }
+        let unjudged: BTreeSet<&str> = self.unjudged().map(|(row, ..)| row).collect();
+        let rows = std::iter::once("base").chain(self.patches.iter().map(|p| p.row.as_str()));
+        let rows: Vec<&str> = rows.filter(|row| unjudged.contains(row)).collect();
+        let judged = (!rows.is_empty()).then(|| format!("not judged: {}", rows.join(", ")));
+        let not_booted = self.governors.iter().flat_map(|g| {
+            let all = g.not_booted.as_ref().map(|_| g.governor.clone());
+            let failed = |row: &&Row| row.booted.as_ref().is_some_and(|b| b.failure.is_some());
+            let rows = g.rows.iter().filter(failed).map(|row| format!("{} {}", g.governor, row.row));
+            all.into_iter().chain(rows)
+        });
+        let not_booted: Vec<String> = not_booted.collect();
+        let booted = (!not_booted.is_empty()).then(|| format!("not booted: {}", not_booted.join(", ")));
+        let all: Vec<String> = judged.into_iter().chain(booted).collect();
+        (!all.is_empty()).then(|| format!("{}; the result says why, and has all the rest", all.join("; ")))
     }
 }

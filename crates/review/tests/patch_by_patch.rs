@@ -255,6 +255,7 @@ fn a_governor_may_come_and_go() {
     assert_eq!(row(&report, "new", "base").problem.as_ref().unwrap().kind, ProblemKind::NotThere);
     assert_eq!(row(&report, "new", "+2").against_base.as_ref().unwrap().row, "+1");
     assert_eq!(row(&report, "new", "+3").problem.as_ref().unwrap().kind, ProblemKind::NotThere);
+    assert_eq!((report.problems(), report.not_judged()), (Vec::new(), None));
 }
 
 #[test]
