@@ -41,6 +41,33 @@ fn the_exit_status_says_whether_something_was_found() {
 }
 
 #[test]
+fn what_keeps_a_file_from_being_checked_says_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.c");
+    fs::write(&file, "#include \"gov.h\"\n").unwrap();
+    let (status, _, said) = run(&["check", file.to_str().unwrap()]);
+    assert!(status == Some(2) && !said.contains("shim"), "{said}");
+    assert!(said.contains("mine.c:1: there is no \"gov.h\" in the folder of the file"), "{said}");
+    assert!(said.contains("copy it there, or name the file in its kernel tree"), "{said}");
+    let (status, _, said) = run(&["check", "linux:6.12/teo"]);
+    assert!(status == Some(2) && said.contains("with --kernel-tree FOLDER (on Debian, unpack"), "{said}");
+}
+
+/// A terminal would obey it.
+#[test]
+fn what_a_governor_prints_does_not_come_to_the_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("loud.c");
+    let text = fs::read_to_string(idlewise_checkout::root().join("docs/guide/example/echo.c")).unwrap();
+    let loud = "extern long write(int, const void *, unsigned long);\n\
+                static __attribute__((constructor)) void loud(void) { write(1, \"\\033[31m\", 5); write(2, \"\\033[31m\", 5); }\n";
+    fs::write(&file, text + loud).unwrap();
+    let (status, shown, said) = run(&["check", file.to_str().unwrap(), "--property", "index"]);
+    assert!(status.is_some_and(|s| s < 2) && shown.contains("loud.c: no violation found"), "{shown}{said}");
+    assert!(!shown.contains('\u{1b}') && !said.contains('\u{1b}'), "{shown}{said}");
+}
+
+#[test]
 fn the_same_seed_gives_the_same_bytes_and_another_seed_other_sequences() {
     let json = |seed: &str| run(&["check", "menu-6.1", "-p", "latency", "--seed", seed, "-f", "json"]).1;
     assert_eq!(json("7"), json("7"));

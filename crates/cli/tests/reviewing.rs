@@ -181,6 +181,57 @@ fn the_script_for_a_ci_judges_a_branch() {
 }
 
 #[test]
+fn a_patch_that_cannot_be_read_is_named_by_file_and_line_and_the_rest_is_judged() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    let head = |file: &str| {
+        format!("--- a/drivers/cpuidle/governors/{file}\n+++ b/drivers/cpuidle/governors/{file}\n")
+    };
+    write("a.patch", &format!("Words.\n\n{}@@ -1 +1 @@\n-a\n+b\n", head(&format!("{}.c", "x".repeat(300)))));
+    let cut = format!("{}@@ -1,3 +1,3 @@\n a\n-b\n", head("patient.c"));
+    write(
+        "b.mbox",
+        &format!(
+            "From a Mon Sep 17 00:00:00 2001\nFrom: A <a@b.c>\nSubject: [PATCH] Cut\n\nWords.\n---\n\n{cut}"
+        ),
+    );
+    write("c.mbox", &fs::read_to_string(root().join("docs/guide/example/patient.mbox")).unwrap());
+    let mut command = idlewise();
+    command
+        .current_dir(root())
+        .arg("review")
+        .arg(folder.path())
+        .args(["--base", "docs/guide/example/patient.c"]);
+    command.args([
+        "--recordings",
+        "tests/data/mixed.dat",
+        "-p",
+        "pixel6",
+        "--no-simulation",
+        "--format",
+        "markdown",
+    ]);
+    let out = command.output().unwrap();
+    let (shown, said) = (words(&out.stdout), words(&out.stderr));
+    assert_eq!(out.status.code(), Some(2), "{shown}{said}");
+    assert!(
+        said.ends_with("idlewise: not judged: +1, +2; the result says why, and has all the rest\n"),
+        "{said}"
+    );
+    for part in [
+        "it cannot be read: a.patch:3: a file name of 302 bytes, xxxxxxxxxxxxxxxxxxxx...;",
+        "it cannot be read: b.mbox:10: hunk header does not match hunk; what follows is judged without it",
+        "decisions differ from +3 in 1 of 1 recording",
+    ] {
+        assert!(shown.contains(part), "no {part:?} in {shown}");
+    }
+    let mut command = idlewise();
+    command.current_dir(root()).args(["review", "docs/guide/example/patient.mbox", "--base", "/etc/passwd"]);
+    let said = words(&command.args(["-r", "tests/data/mixed.dat"]).output().unwrap().stderr);
+    assert!(said.contains("--base /etc/passwd: a file, and neither C nor a kernel's sources"), "{said}");
+}
+
+#[test]
 fn what_could_not_be_judged_is_no_success() {
     let tree = repository();
     let file = tree.path().join("drivers/cpuidle/governors/patient.c");

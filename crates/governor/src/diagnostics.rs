@@ -94,7 +94,7 @@ impl Undefined {
         Some(Some(Problem {
             file: file.to_owned(),
             line: stands.and_then(|at| u32::try_from(at + 1).ok()).unwrap_or(at),
-            what: format!("neither the file nor the shim defines `{tag}`{like_words}"),
+            what: format!("neither the file nor idlewise's headers define `{tag}`{like_words}"),
             lacking: like.is_none(),
         }))
     }
@@ -157,12 +157,12 @@ fn compiler(text: &str, home: &dyn Fn(&str) -> Option<String>) -> Option<Problem
     let (what, lacking) = match missing_header(said) {
         Some(header) if is_quoted(header, Path::new(file), line) => (
             format!(
-                "there is no \"{header}\" next to it, nor in the shim; a header in quotation marks is looked for in the \
-                 folder of the file that includes it: put it there"
+                "there is no \"{header}\" in the folder of the file, and idlewise has none: copy it there, or name the file in \
+                 its kernel tree, where the header is"
             ),
             false,
         ),
-        Some(header) => (format!("the shim has no header <{header}>"), true),
+        Some(header) => (format!("idlewise has no header <{header}>"), true),
         None => sentence(said, home),
     };
     Some(Problem { file: file.to_owned(), line, what, lacking })
@@ -198,7 +198,8 @@ fn linker(text: &str) -> Option<Problem> {
 /// The compiler's words in ours, and whether it is the shim that lacks something.
 fn sentence(said: &str, home: &dyn Fn(&str) -> Option<String>) -> (String, bool) {
     let quoted = said.split(['\'', '`', '‘', '’']).nth(1).unwrap_or("");
-    let lacks = |what: &str| (format!("neither the file nor the shim has a {what} `{quoted}`"), true);
+    let lacks =
+        |what: &str| (format!("neither the file nor idlewise's headers have a {what} `{quoted}`"), true);
     if said.contains("implicit declaration of function") || said.contains("undeclared function") {
         return lacks("function");
     }
@@ -229,7 +230,7 @@ fn no_member(said: &str, home: &dyn Fn(&str) -> Option<String>) -> Option<(Strin
     let tag = of.first()?;
     let like = like.map_or_else(String::new, |like| format!(" (did you mean `{like}`?)"));
     if of.iter().any(|tag| shim::defines(tag)) {
-        return Some((format!("the shim's `{tag}` has no `{member}`{like}"), true));
+        return Some((format!("idlewise's `{tag}` has no `{member}`{like}"), true));
     }
     let at = of.iter().find_map(|tag| home(tag));
     let at = at.map_or_else(String::new, |at| format!(", which is defined at {at},"));
@@ -250,39 +251,39 @@ mod tests {
         for (said, expected) in [
             (
                 "/abs/my.c:3:10: fatal error: linux/foo.h: No such file or directory",
-                "my.c:3: the shim has no header <linux/foo.h>",
+                "my.c:3: idlewise has no header <linux/foo.h>",
             ),
             (
                 "/abs/my.c:3:10: fatal error: 'linux/foo.h' file not found",
-                "my.c:3: the shim has no header <linux/foo.h>",
+                "my.c:3: idlewise has no header <linux/foo.h>",
             ),
             (
                 "/abs/my.c:9:2: error: implicit declaration of function 'foo' [-Werror=implicit-function-declaration]",
-                "my.c:9: neither the file nor the shim has a function `foo`",
+                "my.c:9: neither the file nor idlewise's headers have a function `foo`",
             ),
             (
                 "/abs/my.c:9:2: error: call to undeclared function 'foo'; ISO C99 and later do not support it",
-                "my.c:9: neither the file nor the shim has a function `foo`",
+                "my.c:9: neither the file nor idlewise's headers have a function `foo`",
             ),
             (
                 "/abs/my.c:9:2: error: 'BAR' undeclared (first use in this function); did you mean 'BAZ'?",
-                "my.c:9: neither the file nor the shim has a name `BAR`",
+                "my.c:9: neither the file nor idlewise's headers have a name `BAR`",
             ),
             (
                 "/abs/my.c:9:2: error: use of undeclared identifier 'BAR'",
-                "my.c:9: neither the file nor the shim has a name `BAR`",
+                "my.c:9: neither the file nor idlewise's headers have a name `BAR`",
             ),
             (
                 "/abs/my.c:9:2: error: unknown type name 'bar_t'",
-                "my.c:9: neither the file nor the shim has a type `bar_t`",
+                "my.c:9: neither the file nor idlewise's headers have a type `bar_t`",
             ),
             (
                 "/abs/my.c:9:2: error: 'struct cpuidle_device' has no member named 'x'",
-                "my.c:9: the shim's `struct cpuidle_device` has no `x`",
+                "my.c:9: idlewise's `struct cpuidle_device` has no `x`",
             ),
             (
                 "/abs/my.c:9:2: error: no member named 'x' in 'struct cpuidle_device'",
-                "my.c:9: the shim's `struct cpuidle_device` has no `x`",
+                "my.c:9: idlewise's `struct cpuidle_device` has no `x`",
             ),
             (
                 "/abs/my.c:9:2: error: 'struct mine' has no member named 'cuont'; did you mean 'count'?",
@@ -294,7 +295,7 @@ mod tests {
             ),
             (
                 "/abs/my.c:9:2: error: 'const struct cpuidle_state' has no member named 'latency'",
-                "my.c:9: the shim's `struct cpuidle_state` has no `latency`",
+                "my.c:9: idlewise's `struct cpuidle_state` has no `latency`",
             ),
             (
                 "/abs/my.c:9:2: error: no member named 'cuont' in 'struct mine'",
@@ -329,7 +330,7 @@ mod tests {
             format!("{at}:1:10: fatal error: 'mine.h' file not found"),
         ] {
             let [(said, lacking)] = read(&said).try_into().unwrap();
-            assert!(said.starts_with("my.c:1: there is no \"mine.h\" next to it") && !lacking, "{said}");
+            assert!(said.starts_with("my.c:1: there is no \"mine.h\" in the folder of the file") && !lacking, "{said}");
         }
         for said in [
             format!(
@@ -345,7 +346,7 @@ mod tests {
             ),
         ] {
             let expected = [
-                "my.c:2: neither the file nor the shim defines `struct cpuidle_devcie` (did you mean `struct cpuidle_device`?)",
+                "my.c:2: neither the file nor idlewise's headers define `struct cpuidle_devcie` (did you mean `struct cpuidle_device`?)",
                 "2 more errors are left out that may follow from this",
             ];
             assert_eq!(read(&said), expected.map(|e| (e.to_owned(), false)));
@@ -353,7 +354,7 @@ mod tests {
         let unknown = format!("{at}:4:12: error: invalid use of undefined type 'struct zebra'");
         assert_eq!(
             read(&unknown),
-            [("my.c:4: neither the file nor the shim defines `struct zebra`".to_owned(), true)]
+            [("my.c:4: neither the file nor idlewise's headers define `struct zebra`".to_owned(), true)]
         );
     }
 }

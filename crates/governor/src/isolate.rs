@@ -210,7 +210,7 @@ fn child<T: Serialize>(
     job: impl FnOnce() -> Result<T, GovernorError>,
 ) -> ! {
     let own = std::process::id();
-    // What it prints is no result of ours.
+    // What it prints is no result of ours, and a terminal would obey it.
     let nowhere = File::options().write(true).open("/dev/null");
     // SAFETY: plain system calls on this process alone.
     unsafe {
@@ -224,8 +224,10 @@ fn child<T: Serialize>(
         // Neither a file nor a pipe to a program shall get a picture of a crash that is reported anyway.
         libc::setrlimit(libc::RLIMIT_CORE, &libc::rlimit { rlim_cur: 0, rlim_max: 0 });
         libc::prctl(libc::PR_SET_DUMPABLE, 0);
-        if let Some(nowhere) = nowhere.ok().filter(|_| to.as_raw_fd() != libc::STDOUT_FILENO) {
-            libc::dup2(nowhere.as_raw_fd(), libc::STDOUT_FILENO);
+        for fd in [libc::STDOUT_FILENO, libc::STDERR_FILENO] {
+            if let Some(nowhere) = nowhere.as_ref().ok().filter(|_| to.as_raw_fd() != fd) {
+                libc::dup2(nowhere.as_raw_fd(), fd);
+            }
         }
         if let Some(room) = room {
             libc::setrlimit(libc::RLIMIT_AS, &libc::rlimit { rlim_cur: room, rlim_max: room });

@@ -83,7 +83,8 @@ pub(crate) fn of_trees(spec: &Spec, trees: &[PathBuf]) -> Result<Option<Vec<Sour
     let versions = || trees.iter().map(|t| t.version.to_string()).collect::<Vec<_>>().join(", ");
     if trees.is_empty() {
         return Err(wrong(format!(
-            "governor `{spec}`: which kernel tree? Name its folder with --kernel-tree"
+            "governor `{spec}`: which kernel tree? Name the top folder of its sources with --kernel-tree FOLDER (on Debian, unpack \
+             /usr/src/linux-source-*.tar.xz of the package linux-source-*)"
         )));
     }
     let found: Vec<&Tree> = trees.iter().filter(|t| version.is_none_or(|v| t.version.matches(v))).collect();

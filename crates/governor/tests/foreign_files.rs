@@ -64,7 +64,7 @@ fn a_typo_in_the_users_own_struct_is_not_the_shims() {
     let all = "#include \"own.h\"\n#include <linux/percpu.h>\nstatic DEFINE_PER_CPU(mine_t, all);";
     let path = bench.file("mine.c", &Parts { top: all, select, ..Parts::default() }.text());
     let said = bench.find(&path, "").unwrap_err().to_string();
-    assert!(said.contains("own.h:4, has no `cuont`") && !said.contains("shim's"), "{said}");
+    assert!(said.contains("own.h:4, has no `cuont`") && !said.contains("idlewise's `"), "{said}");
     assert!(!said.contains("Put missing declarations"), "{said}");
 }
 

@@ -69,21 +69,33 @@ pub fn message(text: &str) -> String {
     out
 }
 
-/// `text` inside Markdown (GitHub's): it ends no cell, opens no tag, image or link, stands for no entity.
+/// What keeps GitHub from calling people or linking issues: it looks for `@name` and `#1` after everything else is undone.
+const APART: &str = "&#8203;";
+
+/// `text` inside Markdown (GitHub's): it ends no cell, opens no tag, image or link, stands for no entity, calls nobody (`@name`) and
+/// links no issue (`#1`, `GH-1`).
 pub(crate) fn markdown(text: &str) -> String {
     let text = one_line(text);
     let mut out = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
+        let next = rest.peek().copied().unwrap_or(' ');
+        let before = out.chars().next_back().unwrap_or(' ');
         match c {
+            '@' if next.is_ascii_alphanumeric() && !before.is_ascii_alphanumeric() => {
+                out.push(c);
+                out.push_str(APART);
+            }
+            '#' | '-' if next.is_ascii_digit() && (c == '#' || out.to_ascii_lowercase().ends_with("gh")) => {
+                out.push(c);
+                out.push_str(APART);
+            }
             // A backslash of the name's own would take away that of an escape.
             '\\' => out.push_str("&#92;"),
             '|' => out.push_str("\\|"),
             '<' => out.push_str("&lt;"),
             '[' => out.push_str("\\["),
-            '&' if rest.peek().is_some_and(|n| n.is_ascii_alphanumeric() || *n == '#') => {
-                out.push_str("&amp;");
-            }
+            '&' if next.is_ascii_alphanumeric() || next == '#' => out.push_str("&amp;"),
             _ => out.push(c),
         }
     }
@@ -166,6 +178,15 @@ mod tests {
         assert_eq!(markdown("a|b<img src=x>"), "a\\|b&lt;img src=x>");
         assert_eq!(markdown("![x](http://x)\n&lt; & R&D"), "!\\[x](http://x)&#92;n&amp;lt; & R&amp;D");
         assert_eq!(markdown("\\[x](http://x)\\|"), "&#92;\\[x](http://x)&#92;\\|");
+    }
+
+    #[test]
+    fn markdown_calls_nobody_and_links_no_issue() {
+        assert_eq!(markdown("@torvalds: fix (@a/b)"), "@&#8203;torvalds: fix (@&#8203;a/b)");
+        assert_eq!(markdown("Fixes #1, o/r#22, GH-3"), "Fixes #&#8203;1, o/r#&#8203;22, GH-&#8203;3");
+        for plain in ["before@~/x", "a@example.org", "# 1", "-3", "teo-6.1", "C#", "@"] {
+            assert_eq!(markdown(plain), plain);
+        }
     }
 
     #[test]

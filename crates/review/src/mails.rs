@@ -25,9 +25,19 @@ pub(crate) struct Mail {
     /// An answer to another mail, which quotes patches and is none.
     is_reply: bool,
     pub(crate) text: String,
+    /// The name of its file.
+    pub(crate) file: String,
+    /// The line of the file, from 1, that the text begins with; nothing where the text is encoded, or of several parts.
+    first_line: Option<usize>,
 }
 
 impl Mail {
+    /// Line `n` of the text as people find it: the line of the file, or words.
+    pub(crate) fn line(&self, n: u32) -> Result<u32, String> {
+        let in_file = self.first_line.and_then(|first| u32::try_from(first).ok());
+        in_file.map(|first| first + n - 1).ok_or_else(|| format!("line {n} of the mail's text"))
+    }
+
     fn has_patch(&self) -> bool {
         let mut before = "";
         for line in self.text.lines() {
@@ -132,9 +142,18 @@ fn read(path: &Path) -> Result<Vec<Mail>, CommandError> {
     let name = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
     if !raw.starts_with(b"From ") && !has_headers(&raw) {
         let text = String::from_utf8_lossy(&raw).into_owned();
-        return Ok(vec![Mail { subject: name, version: 1, number: None, of: None, is_reply: false, text }]);
+        return Ok(vec![Mail {
+            subject: name.clone(),
+            version: 1,
+            number: None,
+            of: None,
+            is_reply: false,
+            text,
+            file: name,
+            first_line: Some(1),
+        }]);
     }
-    split(&raw).into_iter().map(|mail| parse(path, &name, &mail)).collect()
+    split(&raw).into_iter().map(|(line, mail)| parse(path, &name, &mail, line)).collect()
 }
 
 /// Whether it begins as a mail does.
@@ -146,16 +165,16 @@ fn has_headers(raw: &[u8]) -> bool {
         && name.iter().all(|b| b.is_ascii_alphanumeric() || *b == b'-')
 }
 
-/// The mails of an mbox. A line that begins one says when it was sent, and a header follows it: others that begin with "From "
-/// are text.
-fn split(raw: &[u8]) -> Vec<Vec<u8>> {
-    let mut out: Vec<Vec<u8>> = Vec::new();
+/// The mails of an mbox, each with the line, from 1, of its first header. A line that begins one says when it was sent, and a header
+/// follows it: others that begin with "From " are text.
+fn split(raw: &[u8]) -> Vec<(usize, Vec<u8>)> {
+    let mut out: Vec<(usize, Vec<u8>)> = Vec::new();
     let mut rest = raw;
-    for line in raw.split_inclusive(|b| *b == b'\n') {
+    for (n, line) in raw.split_inclusive(|b| *b == b'\n').enumerate() {
         rest = rest.get(line.len()..).unwrap_or_default();
         let begins = line.starts_with(b"From ") && is_dated(line) && has_headers(rest);
         if begins || out.is_empty() {
-            out.push(Vec::new());
+            out.push((n + 1 + usize::from(begins), Vec::new()));
         }
         if begins {
             continue;
@@ -165,7 +184,7 @@ fn split(raw: &[u8]) -> Vec<Vec<u8>> {
             let marks = rest.iter().take_while(|b| **b == b'>').count();
             rest.get(marks..).is_some_and(|text| text.starts_with(b"From "))
         });
-        if let Some(mail) = out.last_mut() {
+        if let Some((_, mail)) = out.last_mut() {
             mail.extend_from_slice(unmarked.unwrap_or(line));
         }
     }
@@ -178,7 +197,8 @@ fn is_dated(line: &[u8]) -> bool {
     words.into_iter().any(|w| w.len() == 8 && w.get(2) == Some(&b':') && w.get(5) == Some(&b':'))
 }
 
-fn parse(path: &Path, name: &str, raw: &[u8]) -> Result<Mail, CommandError> {
+/// A mail whose first header is `line` of the file.
+fn parse(path: &Path, name: &str, raw: &[u8], line: usize) -> Result<Mail, CommandError> {
     let wrong =
         |e: mailparse::MailParseError| CommandError::input(path, format!("a mail cannot be read: {e}"));
     let mail = mailparse::parse_mail(raw).map_err(wrong)?;
@@ -190,7 +210,14 @@ fn parse(path: &Path, name: &str, raw: &[u8]) -> Result<Mail, CommandError> {
     let (version, number) = numbered(&marks);
     let mut text = String::new();
     bodies(&mail, &mut text).map_err(wrong)?;
+    let encoding = header("Content-Transfer-Encoding").unwrap_or_else(|| "8bit".to_owned());
+    let as_is = ["7bit", "8bit", "binary"].iter().any(|e| encoding.trim().eq_ignore_ascii_case(e));
+    let mut headers = raw.split_inclusive(|b| *b == b'\n');
+    let headers = headers.position(|line| line.iter().all(u8::is_ascii_whitespace));
+    let first_line = headers.filter(|_| as_is && mail.subparts.is_empty()).map(|headers| line + headers + 1);
     Ok(Mail {
+        file: name.to_owned(),
+        first_line,
         subject: subject
             .split_whitespace()
             .collect::<Vec<_>>()
@@ -287,6 +314,24 @@ mod tests {
         let path = folder.path().join("t.mbox");
         fs::write(&path, text).unwrap();
         assert!(series(std::slice::from_ref(&path)).unwrap().0[0].text.contains("+b = 1\n"));
+    }
+
+    #[test]
+    fn lines_of_a_text_are_those_of_the_file_unless_it_is_encoded() {
+        let text = [mail("[PATCH 1/2] one", DIFF), mail("[PATCH 2/2] two", DIFF)].concat();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.mbox");
+        let read = |text: &str| {
+            fs::write(&path, text).unwrap();
+            series(std::slice::from_ref(&path)).unwrap().0
+        };
+        for mail in read(&text) {
+            let line = mail.line(2).unwrap() as usize;
+            assert_eq!((text.lines().nth(line - 1), mail.file.as_str()), (Some("+++ b/x.c"), "t.mbox"));
+        }
+        assert_eq!(read(DIFF)[0].line(3), Ok(3));
+        let encoded = mail("x\nContent-Transfer-Encoding: quoted-printable", DIFF);
+        assert_eq!(read(&encoded)[0].line(3), Err("line 3 of the mail's text".to_owned()));
     }
 
     #[test]

@@ -6,13 +6,13 @@ use diffy::{Line, Patch, apply};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::snapshot::{Snapshot, is_judged};
+use crate::snapshot::{LONGEST, Snapshot, is_judged};
 
 /// What is wrong with a patch, or with a governor after it.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Problem {
     pub kind: ProblemKind,
-    /// The file in the tree; nothing where it is about no file.
+    /// The file in the tree; of a patch that cannot be read, the file that has it; nothing where it is about no file.
     pub file: Option<String>,
     /// The line in it, from 1; of a patch that does not apply, that of the hunk as the patch has it.
     pub line: Option<u32>,
@@ -78,7 +78,12 @@ fn in_tree(path: &str) -> &str {
 
 /// Applies `text` to `tree`: all of it that is judged, or nothing.
 pub(crate) fn apply_to(tree: &mut Snapshot, text: &str) -> Result<Applied, Problem> {
-    let malformed = |why: String| Problem { kind: ProblemKind::Malformed, file: None, line: None, why };
+    let malformed = |line: usize, why: String| Problem {
+        kind: ProblemKind::Malformed,
+        file: None,
+        line: u32::try_from(line).ok(),
+        why,
+    };
     // The mark of a mail's signature ends a patch.
     let text = text.split("\n-- \n").next().unwrap_or(text);
     let text = if text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") };
@@ -86,8 +91,9 @@ pub(crate) fn apply_to(tree: &mut Snapshot, text: &str) -> Result<Applied, Probl
     let options = if by_git { ParseOptions::gitdiff() } else { ParseOptions::unidiff() };
     let mut after = tree.clone();
     let mut out = Applied::default();
-    for file in PatchSet::parse(&text, options) {
-        let file = file.map_err(|e| malformed(format!("the patch cannot be read: {e}")))?;
+    for (n, file) in PatchSet::parse(&text, options).enumerate() {
+        let file =
+            file.map_err(|e| malformed(line_of(&text, n, by_git), reason(&e.to_string()).to_owned()))?;
         let operation = file.operation();
         let (from, to) = match operation {
             FileOperation::Delete(path) => (Some(path), None),
@@ -98,6 +104,16 @@ pub(crate) fn apply_to(tree: &mut Snapshot, text: &str) -> Result<Applied, Probl
         };
         let [from, to] = [from, to].map(|path| path.map(|path| in_tree(path)));
         let paths = [from, to];
+        if let Some(name) =
+            paths.into_iter().flatten().flat_map(|path| path.split('/')).find(|n| n.len() > LONGEST)
+        {
+            let start: String = name.chars().take(20).collect();
+            let why = format!(
+                "a file name of {} bytes, {start}...; no file system takes more than {LONGEST}",
+                name.len()
+            );
+            return Err(malformed(line_of(&text, n, by_git), why));
+        }
         let judged = paths.into_iter().flatten().any(is_judged);
         let list = if judged { &mut out.judged } else { &mut out.others };
         for path in paths.into_iter().flatten().filter(|path| is_judged(path) == judged) {
@@ -120,7 +136,8 @@ pub(crate) fn apply_to(tree: &mut Snapshot, text: &str) -> Result<Applied, Probl
         };
         if patch.hunks().iter().any(|hunk| hunk.lines().is_empty()) {
             let path = to.or(from).unwrap_or("");
-            return Err(malformed(format!("{path}: a hunk has no lines, by its header `@@ -0,0 +0,0 @@`")));
+            let why = format!("{path}: a hunk has no lines, by its header `@@ -0,0 +0,0 @@`");
+            return Err(malformed(line_of(&text, n, by_git), why));
         }
         let path = from.or(to).unwrap_or("");
         let before = match from {
@@ -149,6 +166,58 @@ pub(crate) fn apply_to(tree: &mut Snapshot, text: &str) -> Result<Applied, Probl
     }
     *tree = after;
     Ok(out)
+}
+
+/// What the parser of patches says, without where: it counts bytes from places that nobody sees.
+fn reason(text: &str) -> &str {
+    match text.split_once(": ") {
+        Some((before, after)) if before.starts_with("error parsing patch") => reason(after),
+        _ => text,
+    }
+}
+
+/// The line, from 1, of the first hunk in part `n` of a patch that has not the lines that its header says; else that of the part.
+fn line_of(text: &str, n: usize, by_git: bool) -> usize {
+    let lines: Vec<&str> = text.lines().collect();
+    let begins = |at: &usize| match by_git {
+        true => lines[*at].starts_with("diff --git "),
+        false => lines[*at].starts_with("--- ") && lines.get(at + 1).is_some_and(|l| l.starts_with("+++ ")),
+    };
+    let starts: Vec<usize> = (0..lines.len()).filter(begins).collect();
+    let Some(start) = starts.get(n).copied() else { return 1 };
+    let end = starts.get(n + 1).copied().unwrap_or(lines.len());
+    let mut at = start;
+    while at < end {
+        if lines[at].starts_with("@@ ") {
+            let Some([mut old, mut new]) = lengths(lines[at]) else { return at + 1 };
+            let hunk = at;
+            while old > 0 || new > 0 {
+                at += 1;
+                let left = match lines.get(at).filter(|_| at < end).map(|l| l.bytes().next().unwrap_or(b' '))
+                {
+                    Some(b' ') => old.checked_sub(1).zip(new.checked_sub(1)),
+                    Some(b'-') => old.checked_sub(1).zip(Some(new)),
+                    Some(b'+') => Some(old).zip(new.checked_sub(1)),
+                    Some(b'\\') => Some((old, new)),
+                    _ => None,
+                };
+                let Some(left) = left else { return hunk + 1 };
+                (old, new) = left;
+            }
+        }
+        at += 1;
+    }
+    start + 1
+}
+
+/// `@@ -1,3 +1,4 @@`: 3 and 4.
+fn lengths(header: &str) -> Option<[usize; 2]> {
+    let mut ranges = header.strip_prefix("@@ -")?.split(" @@").next()?.split(" +");
+    let mut length = || {
+        let range = ranges.next()?;
+        range.split_once(',').map_or(Some(1), |(_, length)| length.parse().ok())
+    };
+    Some([length()?, length()?])
 }
 
 /// The first hunk that does not apply after those before it: its line as the patch has it, and what is wrong.
@@ -232,7 +301,7 @@ mod tests {
     fn a_hunk_that_hides_its_lines_is_no_patch() {
         let hidden = hunk("two", "2").replace("-1,3 +1,3", "-0,0 +0,0");
         let problem = apply_to(&mut tree("one\ntwo\nthree\n"), &hidden).unwrap_err();
-        assert_eq!(problem.kind, ProblemKind::Malformed);
+        assert_eq!((problem.kind, problem.line), (ProblemKind::Malformed, Some(1)));
         assert!(problem.why.contains("a hunk has no lines"), "{problem:?}");
     }
 
@@ -269,7 +338,22 @@ mod tests {
     #[test]
     fn a_patch_cut_off_is_malformed() {
         let cut: String = hunk("two", "2").lines().take(4).map(|l| format!("{l}\n")).collect();
-        assert_eq!(apply_to(&mut tree("one\ntwo\nthree\n"), &cut).unwrap_err().kind, ProblemKind::Malformed);
+        let problem = apply_to(&mut tree("one\ntwo\nthree\n"), &format!("Words.\n{cut}")).unwrap_err();
+        assert_eq!((problem.kind, problem.line), (ProblemKind::Malformed, Some(4)), "{problem:?}");
+        assert_eq!(problem.why, "hunk header does not match hunk");
+        // The second file of two.
+        let both = format!("{}{cut}", hunk("two", "2"));
+        assert_eq!(apply_to(&mut tree("one\ntwo\nthree\n"), &both).unwrap_err().line, Some(10));
+    }
+
+    #[test]
+    fn a_name_that_no_file_system_takes_is_a_problem_of_its_patch() {
+        let name = "x".repeat(300);
+        let text = hunk("two", "2").replace("teo.c", &format!("{name}.c"));
+        let problem = apply_to(&mut tree("one\ntwo\nthree\n"), &text).unwrap_err();
+        assert_eq!((problem.kind, problem.line), (ProblemKind::Malformed, Some(1)));
+        assert!(problem.why.starts_with("a file name of 302 bytes, xxxxxxxxxxxxxxxxxxxx...;"), "{problem:?}");
+        assert!(!is_judged(&format!("drivers/cpuidle/governors/{name}.c")));
     }
 
     proptest! {

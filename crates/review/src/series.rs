@@ -8,7 +8,7 @@ use idlewise_recording::CommandError;
 use crate::base::Base;
 use crate::git::Repository;
 use crate::mails;
-use crate::patch::{Problem, apply_to};
+use crate::patch::{Problem, ProblemKind, apply_to};
 use crate::snapshot::{Snapshot, file_of, is_judged};
 
 /// Patches in their order.
@@ -136,7 +136,18 @@ fn of_mails(given: &[String], base: Base) -> Result<Series, CommandError> {
     for mail in mails {
         let (applied, problem) = match apply_to(&mut tree, &mail.text) {
             Ok(applied) => (applied, None),
-            Err(problem) => (crate::patch::touched(&mail.text), Some(problem)),
+            Err(mut problem) => {
+                if problem.kind == ProblemKind::Malformed {
+                    problem.file = Some(mail.file.clone());
+                    match problem.line.map(|line| mail.line(line)) {
+                        Some(Err(place)) => {
+                            (problem.line, problem.why) = (None, format!("{place}: {}", problem.why));
+                        }
+                        line => problem.line = line.and_then(Result::ok),
+                    }
+                }
+                (crate::patch::touched(&mail.text), Some(problem))
+            }
         };
         patches.push(Step {
             name: mail.subject,

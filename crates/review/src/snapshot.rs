@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek as _};
 use std::path::Path;
 
 use idlewise_recording::CommandError;
@@ -19,6 +19,11 @@ pub(crate) const MAKEFILE: &str = "Makefile";
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Snapshot(BTreeMap<String, Vec<u8>>);
 
+/// How a file begins that is packed by xz.
+const XZ: [u8; 6] = *b"\xfd7zXZ\0";
+/// Bytes of the longest file name that file systems take.
+pub(crate) const LONGEST: usize = 255;
+
 /// The path of a governor's file in a kernel tree.
 pub(crate) fn file_of(governor: &str) -> String {
     format!("{GOVERNORS}{governor}.c")
@@ -27,7 +32,9 @@ pub(crate) fn file_of(governor: &str) -> String {
 /// Whether a file of a kernel tree belongs to its governors, or may be included by them.
 pub(crate) fn is_judged(path: &str) -> bool {
     let in_folder = |folder: &str| path.strip_prefix(folder).filter(|rest| !rest.contains('/'));
-    let ends = |name: &str, ending: &str| name.len() > ending.len() && name.ends_with(ending);
+    let ends = |name: &str, ending: &str| {
+        (ending.len() + 1..=LONGEST).contains(&name.len()) && name.ends_with(ending)
+    };
     in_folder(GOVERNORS).is_some_and(|name| ends(name, ".c") || ends(name, ".h"))
         || in_folder(CPUIDLE).is_some_and(|name| ends(name, ".h"))
 }
@@ -67,7 +74,14 @@ impl Snapshot {
     /// Of a kernel's sources in an archive, `tar.xz`.
     pub(crate) fn of_archive(archive: &Path) -> Result<Self, CommandError> {
         let wrong = |e: io::Error| CommandError::file(archive, e);
-        let file = idlewise_files::open(archive).map_err(wrong)?;
+        let mut file = idlewise_files::open(archive).map_err(wrong)?;
+        let mut start = [0; XZ.len()];
+        if file.read_exact(&mut start).is_err() || start != XZ {
+            let why = "a file, and neither C nor a kernel's sources packed as .tar.xz; expected the top folder of a kernel tree, a \
+                       version of Debian's kernel sources (6.12), or a C file";
+            return Err(CommandError::option("--base", archive.display(), why));
+        }
+        file.rewind().map_err(wrong)?;
         let mut out = Self::default();
         let mut tar = tar::Archive::new(liblzma::read::XzDecoder::new(file));
         for entry in tar.entries().map_err(wrong)? {

@@ -83,7 +83,10 @@ fn a_mistake_in_the_request_is_refused_before_anything_runs() {
     let said = idlewise_testkit::refused(&request(&["menu", &format!("{good}:no_such=1")]));
     assert!(said.contains("no parameter `no_such`"), "{said}");
     let said = idlewise_testkit::refused(&request(&["menu", &file("broken.c", "return no_such();")]));
-    assert!(said.contains("broken.c:6: neither the file nor the shim has a function `no_such`"), "{said}");
+    assert!(
+        said.contains("broken.c:6: neither the file nor idlewise's headers have a function `no_such`"),
+        "{said}"
+    );
     let said = idlewise_testkit::refused(&request(&["linux:6.12"]));
     assert!(said.contains("--kernel-tree"), "{said}");
 }
