@@ -279,7 +279,8 @@ fn a_governor_that_does_not_compile_says_what_to_mend() {
     let desk = Desk::new();
     let good = fs::read_to_string(repository("docs/guide/example/patient.c")).unwrap();
     desk.write("quoted.c", &good.replacen("#include", "#include \"mine.h\"\n#include", 1));
-    let said = desk.refused(&["governors", "show", "quoted.c"], &["quoted.c:", "\"mine.h\"", "put it there"]);
+    let said =
+        desk.refused(&["governors", "show", "quoted.c"], &["quoted.c:", "\"mine.h\"", "copy it there"]);
     assert!(!said.contains("<mine.h>"), "{said}");
     let typo = good.replace("struct cpuidle_device ", "struct cpuidle_devcie ");
     assert!(typo != good, "the example uses struct cpuidle_device");

@@ -330,7 +330,7 @@ mod tests {
             format!("{at}:1:10: fatal error: 'mine.h' file not found"),
         ] {
             let [(said, lacking)] = read(&said).try_into().unwrap();
-            assert!(said.starts_with("my.c:1: there is no \"mine.h\" in the folder of the file") && !lacking, "{said}");
+            assert!(said.starts_with("my.c:1: there is no \"mine.h\" in the folder") && !lacking, "{said}");
         }
         for said in [
             format!(
