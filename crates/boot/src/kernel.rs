@@ -28,7 +28,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(200);
 pub(crate) const MODULES: [&str; 3] = ["cpufreq_lab", "walt_tracker", "cpufreq_walt"];
 
 /// What a build needs, with the Debian packages.
-const TOOLS: [(&str, &str); 8] = [
+pub(crate) const TOOLS: [(&str, &str); 8] = [
     ("make", "make"),
     ("gcc", "gcc"),
     ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),

@@ -28,7 +28,7 @@ pub use machine::{IdleDriver, MAX_CPUS, Machine};
 pub use overlay::{governor_count, install, kernel_file, remove};
 pub use process::Watch;
 pub use qemu::Qemu;
-pub use run::{Lab, Outcome, Run, WINDOW};
+pub use run::{Lab, Outcome, Run, WINDOW, prepare};
 pub use tree::{DEFAULT_VERSION, KernelTree, check_version, source_folders};
 pub use user::UserGovernor;
 pub use workload::{WORKLOADS, Workload, workload};

@@ -13,10 +13,10 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::folder::unfinished;
 use crate::guest::Guest;
-use crate::kernel::MODULES;
+use crate::kernel::{MODULES, TOOLS};
 use crate::process::{Job, answer, need, tail};
 use crate::workload::Workload;
-use crate::{BootError, Kernel, LabFolder, Machine, Qemu, Watch, files};
+use crate::{BootError, Kernel, KernelTree, LabFolder, Machine, Qemu, Watch, files};
 
 /// Where QEMU's machine `virt` has its memory, and how much of it a guest gets.
 const MEMORY_AT: u64 = 0x4000_0000;
@@ -95,6 +95,27 @@ pub struct Outcome {
     pub complaints: Vec<String>,
 }
 
+/// What device trees are made with, with the Debian packages.
+const TREE_TOOLS: [(&str, &str); 2] =
+    [("dtc", "device-tree-compiler"), ("fdtoverlay", "device-tree-compiler")];
+
+/// Sees to it that guests with Debian's kernel `version` can be built and booted, and fetches what has to be fetched: QEMU and the
+/// kernel's sources, where they are not at hand.
+///
+/// # Errors
+/// All that is missing, and how to get it.
+pub fn prepare(version: &str, watch: &dyn Watch) -> Result<(), Vec<BootError>> {
+    let folder = LabFolder::open(None).map_err(|e| vec![e])?;
+    let tools: Vec<_> = TOOLS.iter().chain(&TREE_TOOLS).copied().collect();
+    let results = [
+        need(&tools),
+        Qemu::find(&folder, watch).map(drop),
+        KernelTree::of_debian(&folder, version, watch).map(drop),
+    ];
+    let wrong: Vec<BootError> = results.into_iter().filter_map(Result::err).collect();
+    if wrong.is_empty() { Ok(()) } else { Err(wrong) }
+}
+
 /// Everything that boots guests.
 pub struct Lab<'a> {
     folder: &'a LabFolder,
@@ -110,7 +131,7 @@ impl<'a> Lab<'a> {
     /// # Errors
     /// [`BootError`] when QEMU or another program is missing and cannot be had.
     pub fn new(folder: &'a LabFolder, kernel: Kernel, watch: &'a dyn Watch) -> Result<Self, BootError> {
-        need(&[("dtc", "device-tree-compiler"), ("fdtoverlay", "device-tree-compiler")])?;
+        need(&TREE_TOOLS)?;
         Ok(Self {
             folder,
             qemu: Qemu::find(folder, watch)?,

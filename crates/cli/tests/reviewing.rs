@@ -64,6 +64,40 @@ fn a_mail_says_what_its_numbers_are_and_where_they_are_from() {
 }
 
 #[test]
+fn what_booting_lacks_is_said_before_anything_is_judged() {
+    let empty = tempfile::tempdir().unwrap();
+    let refused = |name: &str, value: &Path| {
+        let mut command = idlewise();
+        command
+            .current_dir(root())
+            .env("IDLEWISE_LAB", empty.path())
+            .env("IDLEWISE_KERNEL_SOURCES", empty.path());
+        command.env(name, value).args(["review", "docs/guide/example/patient.mbox"]);
+        command.args(["--base", "docs/guide/example/patient.c", "-r", "tests/data/mixed.dat", "--boot"]);
+        let to = empty.path().join("boots");
+        let out = command.arg(&to).output().unwrap();
+        assert!(
+            out.status.code() == Some(2) && out.stdout.is_empty() && !to.exists(),
+            "{}",
+            words(&out.stdout)
+        );
+        words(&out.stderr)
+    };
+    let said = refused("PATH", empty.path());
+    assert!(said.contains("--boot ") && said.contains("aarch64-linux-gnu-gcc"), "{said}");
+    assert!(said.contains("dtc, fdtoverlay is missing; on Debian: sudo apt-get install make "), "{said}");
+    // All at once.
+    assert!(said.contains("qemu-system-aarch64 "), "{said}");
+    if !Path::new("/usr/src/linux-source-6.12.tar.xz").exists() {
+        assert!(said.contains("apt-get, dpkg-deb"), "{said}");
+    }
+    let file = empty.path().join("file");
+    fs::write(&file, "").unwrap();
+    let said = refused("IDLEWISE_LAB", &file.join("lab"));
+    assert!(said.contains("kept there, some 3 GB: name another folder with IDLEWISE_LAB"), "{said}");
+}
+
+#[test]
 fn threads_change_no_byte() {
     let json = |threads: &str| {
         let mut command = idlewise();

@@ -4,10 +4,11 @@
 use std::path::Path;
 use std::sync::Mutex;
 
-use idlewise_boot::{DEFAULT_VERSION, Watch, check_version};
+use idlewise_boot::{BootError, DEFAULT_VERSION, Watch, check_version, prepare};
 use idlewise_machine::boot::{
     BootReport, BootRequest, BuildRequest, Cell, RecordingCheck, run_without_failed,
 };
+use idlewise_recording::CommandError;
 use idlewise_score::{Measure, Unit};
 use idlewise_stats::PairedChange;
 
@@ -55,6 +56,28 @@ fn kernel(base: &str) -> String {
     if check_version(&version).is_ok() { version } else { DEFAULT_VERSION.to_owned() }
 }
 
+/// Booting comes last: what it lacks is said, and what it needs is fetched, before anything is judged. `base` is what the base is
+/// called, `folder` that of the recordings.
+pub(crate) fn check(
+    base: &str,
+    folder: &Path,
+    progress: &(dyn Fn(&str, usize, usize) + Sync),
+) -> Result<(), CommandError> {
+    let watcher = Watcher { progress, guests: Mutex::new((0, 1)) };
+    prepare(&kernel(base), &watcher).map_err(|wrong: Vec<BootError>| {
+        let all: Vec<String> = wrong.iter().map(|e| in_words(&e.to_string())).collect();
+        CommandError::option("--boot", folder.display(), all.join("\n"))
+    })
+}
+
+/// A message that may name options of `idlewise boot`.
+fn in_words(text: &str) -> String {
+    text.replace("--to", "--boot")
+        .replace("give --folder, or set IDLEWISE_LAB", "set IDLEWISE_LAB")
+        .replace("--folder or IDLEWISE_LAB", "IDLEWISE_LAB")
+        .replace(", or name a tree with --kernel-tree", "")
+}
+
 /// Boots the `usable` versions of a governor, the base first; recordings go below `folder`. Gives what was booted, and the changes of
 /// each version against the base.
 pub(crate) fn all(
@@ -78,11 +101,7 @@ pub(crate) fn all(
         to: folder.join(&lineage.name),
         ..BootRequest::default()
     };
-    // A message may name the option of `idlewise boot`.
-    let shown = |text: &str| {
-        let text = text.replace("--to", "--boot");
-        usable.iter().fold(text, |text, v| lineage.versions[*v].shown(&text))
-    };
+    let shown = |text: &str| usable.iter().fold(in_words(text), |text, v| lineage.versions[*v].shown(&text));
     let watcher = Watcher { progress, guests: Mutex::new((0, 1)) };
     let (report, failed) = run_without_failed(&request, &watcher).map_err(|e| shown(&e.to_string()))?;
     let mut out = vec![None; lineage.versions.len()];
@@ -140,5 +159,19 @@ fn number(report: &BootReport, measure: &'static Measure, governors: [&String; 2
         unit: if points { "pp" } else { "%" },
         change: change.and_then(|c| if points { Some(c.difference) } else { pct(c.relative) }),
         half_width: change.and_then(|c| if points { c.half_width } else { pct(c.relative_half_width) }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_name_the_options_of_a_review() {
+        let text = "name another folder with --folder or IDLEWISE_LAB";
+        assert_eq!(in_words(text), "name another folder with IDLEWISE_LAB");
+        assert_eq!(in_words("install one, or name a tree with --kernel-tree; x"), "install one; x");
+        let none = in_words(&BootError::NoFolder.to_string());
+        assert!(none.ends_with("set IDLEWISE_LAB") && !none.contains("--folder"), "{none}");
     }
 }

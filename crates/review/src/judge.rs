@@ -38,6 +38,9 @@ pub fn review(
     }
     let files = recordings::named(&request.recordings)?;
     let series = series::read(&request.series, &request.governors, base::find(&request.base)?)?;
+    if let Some(folder) = &request.boot {
+        booted::check(&series.base.name, folder, progress)?;
+    }
     progress("compiling", 0, 1);
     let lineages = lineages(request, &series)?;
     let setup = runs::setup(request.platform.as_ref(), request.recorded_on.as_ref(), request.seed);
