@@ -903,8 +903,9 @@ def review(
         seeds [default: 5]
     no_simulation: Do not simulate those workloads
     boot: Also boot every version in a real kernel; recordings go to DIR. On a
-        virtual machine with the idle states of an RK3399, as `idlewise boot run`
-        does: minutes, and a cross compiler.
+        virtual machine with an RK3399's idle states, as `idlewise boot run` does:
+        minutes, and a cross compiler. The base twice, so that a row shows what
+        chance alone gives.
     fail_if: Exit with status 1 if this holds; may be repeated. After any patch,
         against the base.
     seed: Seed of random numbers and of checked sequences [default: 0]

@@ -43,7 +43,8 @@ pub(crate) struct ReviewArgs {
     pub(crate) no_simulation: bool,
     /// Also boot every version in a real kernel; recordings go to DIR
     ///
-    /// On a virtual machine with the idle states of an RK3399, as `idlewise boot run` does: minutes, and a cross compiler.
+    /// On a virtual machine with an RK3399's idle states, as `idlewise boot run` does: minutes, and a cross compiler. The base twice, so
+    /// that a row shows what chance alone gives.
     #[arg(long, value_name = "DIR")]
     pub(crate) boot: Option<PathBuf>,
     /// Exit with status 1 if this holds; may be repeated

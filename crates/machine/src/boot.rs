@@ -138,6 +138,8 @@ impl RecordingCheck {
 pub struct FailedGovernor {
     /// As the request has it.
     pub governor: String,
+    /// It is the first in its further starts.
+    pub again: bool,
     pub why: String,
 }
 
@@ -147,24 +149,27 @@ pub struct FailedGovernor {
 /// # Errors
 /// [`MachineError`] when something cannot be built, booted or read; what was recorded until then is kept.
 pub fn run(request: &BootRequest, watch: &dyn Watch) -> Result<BootReport, MachineError> {
-    boot_all(request, watch, &mut Err)
+    boot_all(request, false, watch, &mut Err)
 }
 
 /// As [`run`], but where a guest of another governor than the first fails, its governor is left out of all cells, and the
-/// others go on.
+/// others go on. With `again` the first is booted in as many further starts, alone: cells of their own, which follow in the numbers
+/// of starts.
 ///
 /// # Errors
 /// As those of [`run`].
 pub fn run_without_failed(
     request: &BootRequest,
+    again: bool,
     watch: &dyn Watch,
 ) -> Result<(BootReport, Vec<FailedGovernor>), MachineError> {
     let mut failed = Vec::new();
-    let report = boot_all(request, watch, &mut |guest: GuestFailure| {
-        if Some(&guest.governor) == request.governors.first() {
+    let report = boot_all(request, again, watch, &mut |guest: GuestFailure| {
+        if Some(&guest.governor) == request.governors.first() && !guest.again {
             return Err(guest);
         }
-        failed.push(FailedGovernor { governor: guest.governor, why: guest.error.to_string() });
+        let why = guest.error.to_string();
+        failed.push(FailedGovernor { governor: guest.governor, again: guest.again, why });
         Ok(())
     })?;
     Ok((report, failed))
@@ -173,7 +178,8 @@ pub fn run_without_failed(
 /// Why a guest brought nothing home.
 struct GuestFailure {
     governor: String,
-    error: BootError,
+    again: bool,
+    error: Box<BootError>,
 }
 
 /// Whether the guest failed, rather than something that all guests need.
@@ -181,9 +187,19 @@ fn is_of_guest(error: &BootError) -> bool {
     matches!(error, BootError::Guest(_) | BootError::Failed { .. })
 }
 
-/// `fail` hears of a guest that failed: it ends everything, or what the governor did so far is left out.
+/// The starts of a workload, each with those of `all` that are booted in it. With `again` the first is in as many further ones.
+fn starts<T>(n: Option<u32>, again: bool, all: &[T]) -> Vec<(Option<u32>, &[T])> {
+    let Some(n) = n else { return vec![(None, all)] };
+    let first = all.get(..1).filter(|_| again).unwrap_or_default();
+    let further = (n + 1..=n * 2).filter(|_| !first.is_empty()).map(|start| (Some(start), first));
+    (1..=n).map(|start| (Some(start), all)).chain(further).collect()
+}
+
+/// `fail` hears of a guest that failed: it ends everything, or what the governor did so far is left out. `again` as in
+/// [`run_without_failed`].
 fn boot_all(
     request: &BootRequest,
+    again: bool,
     watch: &dyn Watch,
     fail: &mut dyn FnMut(GuestFailure) -> Result<(), GuestFailure>,
 ) -> Result<BootReport, MachineError> {
@@ -214,30 +230,33 @@ fn boot_all(
         let kernel = build.with_governors(&users).kernel()?;
         labs.insert(configuration, Lab::new(&folder, kernel, watch)?);
     }
-    let starts: Vec<Option<u32>> = request.starts.map_or(vec![None], |n| (1..=n).map(Some).collect());
+    let starts = starts(request.starts, again, &chosen);
     let mut bootings = Vec::new();
     for platform in &platforms {
         for workload in &workloads {
-            for start in starts.iter().copied() {
+            for (start, chosen) in starts.iter().copied() {
                 let rt_app = rt_app.as_deref().map(|text| varied(text, start));
                 let lab = &labs[&workload.configuration()];
-                bootings
-                    .push(Booting::new(request, lab, &tree, platform, *workload, start, &chosen, rt_app)?);
+                bootings.push(Booting::new(request, lab, &tree, platform, *workload, start, chosen, rt_app)?);
             }
         }
     }
     let of = bootings.iter().map(|b| b.runs.iter().filter(|r| !r.recorded).count()).sum();
     let mut done = 0;
     watch.booted(done, of);
-    let mut failed: BTreeSet<&str> = BTreeSet::new();
+    let is_further = |booting: &Booting<'_>| booting.start.zip(request.starts).is_some_and(|(at, n)| at > n);
+    // Of the starts that all have, and of further ones.
+    let mut all_failed: [BTreeSet<&str>; 2] = Default::default();
     for booting in &bootings {
+        let again = is_further(booting);
+        let failed = &mut all_failed[usize::from(again)];
         for run in booting.runs.iter().filter(|r| !r.recorded) {
             let name = run.governor.name.as_str();
             if !failed.contains(name) {
                 match run.boot(booting.lab) {
                     Err(error) if is_of_guest(&error) => {
-                        fail(GuestFailure { governor: name.to_owned(), error })
-                            .map_err(|guest| guest.error)?;
+                        fail(GuestFailure { governor: name.to_owned(), again, error: error.into() })
+                            .map_err(|guest| *guest.error)?;
                         failed.insert(name);
                     }
                     ended => ended?,
@@ -247,7 +266,8 @@ fn boot_all(
             watch.booted(done, of);
         }
     }
-    let cells = bootings.iter().map(|booting| booting.judged(&tree, request.per, &failed));
+    let failed = |booting: &Booting<'_>| &all_failed[usize::from(is_further(booting))];
+    let cells = bootings.iter().map(|booting| booting.judged(&tree, request.per, failed(booting)));
     let cells = cells.collect::<Result<Vec<_>, _>>()?;
     let Some(lab) = labs.values().next() else { unreachable!("no workload, so no kernel") };
     Ok(BootReport {
@@ -538,4 +558,20 @@ fn is_recorded(to: &Path, settings: &str) -> Result<bool, CommandError> {
     let why = "holds a recording that was made with other settings (its run.toml says which); name another folder with \
                --to, or remove it";
     Err(CommandError::file(to, why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_is_booted_alone_in_as_many_further_starts() {
+        let all = ["base", "+1"];
+        assert_eq!(starts(None, true, &all), [(None, &all[..])]);
+        assert_eq!(starts(Some(2), false, &all), [(Some(1), &all[..]), (Some(2), &all[..])]);
+        let further = starts(Some(2), true, &all);
+        assert_eq!(further[..2], [(Some(1), &all[..]), (Some(2), &all[..])]);
+        assert_eq!(further[2..], [(Some(3), &all[..1]), (Some(4), &all[..1])]);
+        assert_eq!(starts::<&str>(Some(1), true, &[]), [(Some(1), &[][..])]);
+    }
 }

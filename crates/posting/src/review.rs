@@ -5,7 +5,8 @@ use idlewise_corpus::Basis;
 use idlewise_explain::{Explanation, InputValue, Unit};
 use idlewise_report::{Format, Line, Report, Table, UNKNOWN, duration, number, percent};
 use idlewise_review::{
-    Against, Effect, ExplainedPeriod, GovernorReview, Moved, PatchHead, RecordingChange, ReviewReport, Row,
+    Against, BootedChange, Effect, ExplainedPeriod, GovernorReview, Moved, PatchHead, RecordingChange,
+    ReviewReport, Row,
 };
 
 use crate::effects::{NOTHING, at_least, cell, counted, counts, mean, middle, signed, words};
@@ -169,14 +170,13 @@ fn booted(governor: &GovernorReview) -> Option<Table> {
     );
     let head = [governor.governor.as_str(), "energy", "latency", "p99", "too deep", "too shallow"];
     let mut t = Table::new(title, head.map(str::to_owned).to_vec());
-    for row in &governor.rows {
-        let Some(booted) = &row.booted else { continue };
+    let mut add = |name: &str, booted: &BootedChange, is_base: bool| {
         let cell = |metric: &str| {
             let Some(n) = booted.numbers.iter().find(|n| n.metric == metric) else { return String::new() };
-            match (&row.against_base, n.base) {
-                (Some(_), _) => over_runs(n.change, n.half_width, n.unit),
-                (None, Some(base)) => absolute(metric, base, &of.energy_unit),
-                (None, None) => UNKNOWN.to_owned(),
+            match (is_base, n.base) {
+                (false, _) => over_runs(n.change, n.half_width, n.unit),
+                (true, Some(base)) => absolute(metric, base, &of.energy_unit),
+                (true, None) => UNKNOWN.to_owned(),
             }
         };
         let mark = match (&booted.failure, booted.as_recorded) {
@@ -184,10 +184,21 @@ fn booted(governor: &GovernorReview) -> Option<Table> {
             (None, false) => " ?",
             (None, true) => "",
         };
-        t.rows.push(std::iter::once(format!("{}{mark}", row.row)).chain(COLUMNS.map(cell)).collect());
+        t.rows.push(std::iter::once(format!("{name}{mark}")).chain(COLUMNS.map(cell)).collect());
+    };
+    for row in &governor.rows {
+        let Some(booted) = &row.booted else { continue };
+        let is_base = row.against_base.is_none();
+        add(&row.row, booted, is_base);
+        if is_base {
+            add(&format!("{} {AGAIN}", row.row), &of.again, false);
+        }
     }
     Some(t)
 }
+
+/// What stands behind the base where it is booted in further starts.
+const AGAIN: &str = "again";
 
 /// A value of one of the columns' measures.
 fn absolute(metric: &str, value: f64, energy_unit: &str) -> String {
@@ -386,22 +397,21 @@ fn evidence(r: &ReviewReport, details: bool) -> Vec<Line> {
             out.push(Line::new(
                 "note",
                 format!(
-                    "booted: all versions in one kernel, {} starts of each, each a little later, under the same load; base: mean of its \
-                     starts; > <: the end nearer to 0 of the 95 % interval over starts; ~: nothing is shown for this kernel and load",
-                    booted.starts
+                    "booted: all versions in one kernel, {n} starts of each, each a little later, under the same load; base: mean of its \
+                     starts; base {AGAIN}: the base in {n} further starts, what chance alone gives: a change that is no larger says \
+                     nothing of a patch; > <: the end nearer to 0 of the 95 % interval over starts; ~: nothing is shown for this kernel \
+                     and load",
+                    n = booted.starts
                 ),
             ));
-            let failures =
-                g.rows.iter().filter_map(|row| Some((row, row.booted.as_ref()?.failure.as_ref()?)));
+            let again = format!("base {AGAIN}");
+            let of_rows = g.rows.iter().filter_map(|row| Some((row.row.as_str(), row.booted.as_ref()?)));
+            let all: Vec<(&str, &BootedChange)> = of_rows.chain([(again.as_str(), &booted.again)]).collect();
+            let failures = all.iter().filter_map(|(row, b)| Some((row, b.failure.as_ref()?)));
             out.extend(
-                failures
-                    .map(|(row, why)| Line::new("note", format!("booted, {}: {}", row.row, first_line(why)))),
+                failures.map(|(row, why)| Line::new("note", format!("booted, {row}: {}", first_line(why)))),
             );
-            if g.rows
-                .iter()
-                .filter_map(|row| row.booted.as_ref())
-                .any(|b| b.failure.is_none() && !b.as_recorded)
-            {
+            if all.iter().any(|(_, b)| b.failure.is_none() && !b.as_recorded) {
                 out.push(Line::new(
                     "note",
                     "booted, ?: the governor in user space does not make the kernel's choices from the same inputs, or the \
@@ -499,7 +509,7 @@ fn energy(r: &ReviewReport) -> Option<Line> {
 
 #[cfg(test)]
 mod tests {
-    use idlewise_review::{Booted, BootedChange, BootedNumber};
+    use idlewise_review::{Booted, BootedNumber};
 
     use super::*;
 
@@ -550,6 +560,7 @@ mod tests {
                 energy_unit: "mJ".to_owned(),
                 seconds: 3,
                 starts: 5,
+                again: changes(true),
                 complaints: Vec::new(),
             }),
             not_booted: None,
@@ -572,6 +583,7 @@ mod tests {
             rows,
             [
                 "base|1.250 mJ|215 us||0.91%|",
+                "base again|+3.0% >2.5|~||same|",
                 "+1|+3.0% >2.5|~||same|",
                 "+3 ?|+3.0% >2.5|~||same|",
                 "+4 !|||||"

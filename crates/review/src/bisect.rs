@@ -122,7 +122,7 @@ pub struct BisectStep {
     pub measured: Option<Measured>,
     /// The condition's metric against the version before it.
     pub effect: Option<Effect>,
-    /// Recordings in which a decision differs from the version before it.
+    /// Recordings in which any decision differs from the version before it, not the first before a wake event alone.
     pub differing: Option<usize>,
 }
 

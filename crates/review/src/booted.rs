@@ -5,9 +5,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use idlewise_boot::{BootError, DEFAULT_VERSION, Watch, check_version, prepare};
-use idlewise_machine::boot::{
-    BootReport, BootRequest, BuildRequest, Cell, RecordingCheck, run_without_failed,
-};
+use idlewise_machine::boot::{BootRequest, BuildRequest, Cell, RecordingCheck, run_without_failed};
 use idlewise_recording::CommandError;
 use idlewise_score::{Measure, Unit};
 use idlewise_stats::PairedChange;
@@ -78,8 +76,8 @@ fn in_words(text: &str) -> String {
         .replace(", or name a tree with --kernel-tree", "")
 }
 
-/// Boots the `usable` versions of a governor, the base first; recordings go below `folder`. Gives what was booted, and the changes of
-/// each version against the base.
+/// Boots the `usable` versions of a governor, the base first, and that once more; recordings go below `folder`. Gives what was booted,
+/// and the changes of each version against the base.
 pub(crate) fn all(
     lineage: &Lineage,
     usable: &[usize],
@@ -103,20 +101,30 @@ pub(crate) fn all(
     };
     let shown = |text: &str| usable.iter().fold(in_words(text), |text, v| lineage.versions[*v].shown(&text));
     let watcher = Watcher { progress, guests: Mutex::new((0, 1)) };
-    let (report, failed) = run_without_failed(&request, &watcher).map_err(|e| shown(&e.to_string()))?;
-    let mut out = vec![None; lineage.versions.len()];
-    for (version, file) in usable.iter().zip(&request.governors) {
-        let failure = failed.iter().find(|f| f.governor == *file).map(|f| shown(&f.why));
-        let as_recorded =
-            |cell: &Cell| cell.checks.iter().find(|c| c.governor == *file).is_some_and(RecordingCheck::holds);
-        out[*version] = Some(BootedChange {
+    let (report, failed) = run_without_failed(&request, true, &watcher).map_err(|e| shown(&e.to_string()))?;
+    let (cells, further): (Vec<&Cell>, Vec<&Cell>) =
+        report.cells.iter().partition(|cell| cell.start.is_none_or(|start| start <= STARTS));
+    let first = &request.governors[0];
+    let change = |file: &String, after: &[&Cell], again: bool| {
+        let failure = failed.iter().find(|f| f.governor == *file && f.again == again);
+        let failure = failure.map(|f| shown(&f.why));
+        let as_recorded = |cell: &&Cell| {
+            cell.checks.iter().find(|c| c.governor == *file).is_some_and(RecordingCheck::holds)
+        };
+        BootedChange {
             numbers: match failure {
                 Some(_) => Vec::new(),
-                None => measures().map(|m| number(&report, m, [&request.governors[0], file])).collect(),
+                None => measures()
+                    .map(|m| number(m, &values(&cells, m, first), &values(after, m, file)))
+                    .collect(),
             },
-            as_recorded: report.cells.iter().all(as_recorded),
+            as_recorded: after.iter().all(as_recorded),
             failure,
-        });
+        }
+    };
+    let mut out = vec![None; lineage.versions.len()];
+    for (version, file) in usable.iter().zip(&request.governors) {
+        out[*version] = Some(change(file, &cells, false));
     }
     let complaints = report.cells.iter().flat_map(|cell| &cell.complaints);
     let complaints = complaints.map(|note| shown(&note.words)).collect();
@@ -129,22 +137,25 @@ pub(crate) fn all(
         energy_unit,
         seconds: SECONDS,
         starts: STARTS,
+        again: change(first, &further, true),
         complaints,
     };
     Ok((booted, out))
 }
 
-/// A measure under the second of two governors against the first, start by start.
-fn number(report: &BootReport, measure: &'static Measure, governors: [&String; 2]) -> BootedNumber {
-    let pair = |cell: &Cell| {
-        let value = |name: &String| {
-            let of = cell.governors.iter().find(|g| g.governor == *name)?;
-            Some(measure.value(&of.score))
-        };
-        let [first, second] = governors.map(value);
-        Some((first?, second?))
+/// A measure under a governor in each of `cells`; nothing where it left no result.
+fn values(cells: &[&Cell], measure: &'static Measure, governor: &String) -> Vec<Option<f64>> {
+    let value = |cell: &&Cell| {
+        let of = cell.governors.iter().find(|g| g.governor == *governor)?;
+        Some(measure.value(&of.score))
     };
-    let pairs: Vec<(f64, f64)> = report.cells.iter().filter_map(pair).collect();
+    cells.iter().map(value).collect()
+}
+
+/// A measure `after` against `before`, start by start.
+fn number(measure: &'static Measure, before: &[Option<f64>], after: &[Option<f64>]) -> BootedNumber {
+    let pairs: Vec<(f64, f64)> =
+        before.iter().zip(after).filter_map(|(before, after)| Some(((*before)?, (*after)?))).collect();
     let mean = |of: fn(&(f64, f64)) -> f64| {
         let sum: f64 = pairs.iter().map(of).sum();
         Some(sum / pairs.len() as f64).filter(|mean| mean.is_finite())
@@ -165,6 +176,22 @@ fn number(report: &BootReport, measure: &'static Measure, governors: [&String; 2
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_base_in_other_starts_is_compared_with_itself() {
+        let Some(energy) = measures().find(|m| m.name == "energy") else { unreachable!("energy decides") };
+        let first = [1.00, 1.02, 0.98, 1.01, 0.99].map(Some);
+        let again = [1.01, 0.99, 1.00, 0.98, 1.02].map(Some);
+        let noise = number(energy, &first, &again);
+        assert!(noise.change.unwrap().abs() < noise.half_width.unwrap(), "{noise:?}");
+        let moved = number(energy, &first, &again.map(|v| v.map(|v| v * 1.5)));
+        assert!(moved.change.unwrap() > moved.half_width.unwrap(), "{moved:?}");
+        // A start that left nothing is in neither.
+        let [mut fewer, nothing] = [again, [None; 5]];
+        fewer[0] = None;
+        assert_eq!(number(energy, &first, &fewer).base, Some(1.0));
+        assert_eq!(number(energy, &first, &nothing).change, None);
+    }
 
     #[test]
     fn messages_name_the_options_of_a_review() {

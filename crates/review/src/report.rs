@@ -188,7 +188,7 @@ pub struct Row {
 }
 
 /// All versions of a governor in a real kernel.
-#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct Booted {
     /// `uname -r` of the guest.
     pub kernel: String,
@@ -199,6 +199,8 @@ pub struct Booted {
     pub seconds: u32,
     /// How often each version was booted.
     pub starts: u32,
+    /// The first version in as many further starts, against itself in the first ones: what the starts alone change.
+    pub again: BootedChange,
     /// What guests found wrong.
     pub complaints: Vec<String>,
 }
@@ -260,9 +262,9 @@ pub struct Against {
     pub row: String,
     /// Recordings that both ran on.
     pub recordings: usize,
-    /// Recordings in which a decision differs.
+    /// Recordings in which any decision differs: the first before a wake event, a later one, or one that only one row takes.
     pub differing: usize,
-    /// Wake events before which the first choices differ, % of all; mean over recordings.
+    /// Wake events before which the first choices differ, % of all; mean over recordings. 0 also where only later ones differ.
     pub differ_pct: f64,
     /// One for each measure that decides.
     pub effects: Vec<Effect>,
@@ -400,7 +402,8 @@ impl ReviewReport {
             let all = g.not_booted.as_ref().map(|_| g.governor.clone());
             let failed = |row: &&Row| row.booted.as_ref().is_some_and(|b| b.failure.is_some());
             let rows = g.rows.iter().filter(failed).map(|row| format!("{} {}", g.governor, row.row));
-            all.into_iter().chain(rows)
+            let again = g.booted.as_ref().filter(|b| b.again.failure.is_some());
+            all.into_iter().chain(rows).chain(again.map(|_| format!("{} base again", g.governor)))
         });
         let not_booted: Vec<String> = not_booted.collect();
         let booted = (!not_booted.is_empty()).then(|| format!("not booted: {}", not_booted.join(", ")));
