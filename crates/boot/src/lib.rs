@@ -26,7 +26,7 @@ pub use guest::Guest;
 pub use kernel::{Build, Configuration, Kernel};
 pub use machine::{IdleDriver, MAX_CPUS, Machine};
 pub use overlay::{governor_count, install, kernel_file, remove};
-pub use process::Watch;
+pub use process::{Watch, end_all};
 pub use qemu::Qemu;
 pub use run::{Lab, Outcome, Run, WINDOW, prepare};
 pub use tree::{DEFAULT_VERSION, KernelTree, check_version, source_folders};

@@ -7,6 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -27,6 +28,8 @@ pub trait Watch: Sync {
 /// The number of lines of a log that an error shows.
 pub(crate) const TAIL_LINES: usize = 12;
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
+/// Longer than [`end_all`] takes.
+const ENDING: Duration = Duration::from_secs(5);
 
 /// A program with a log.
 pub(crate) struct Job<'a> {
@@ -36,6 +39,72 @@ pub(crate) struct Job<'a> {
     pub(crate) watch: &'a dyn Watch,
     /// How long it may take.
     pub(crate) patience: Option<Duration>,
+}
+
+/// The groups of the programs that run.
+struct Groups {
+    /// No more are started.
+    ending: bool,
+    /// By the numbers of their first processes.
+    running: Vec<u32>,
+}
+
+static GROUPS: Mutex<Groups> = Mutex::new(Groups { ending: false, running: Vec::new() });
+
+fn groups() -> MutexGuard<'static, Groups> {
+    GROUPS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A program among those that run, as long as it does.
+struct Running(u32);
+
+impl Running {
+    /// Starts a program, unless all are being ended.
+    fn start(command: &mut Command) -> Result<(Self, Child), BootError> {
+        let program = PathBuf::from(command.get_program());
+        let mut groups = groups();
+        if groups.ending {
+            return Err(BootError::Interrupted);
+        }
+        let child = command.spawn().map_err(|error| BootError::Io { path: program, error })?;
+        groups.running.push(child.id());
+        Ok((Self(child.id()), child))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        groups().running.retain(|group| *group != self.0);
+    }
+}
+
+/// Ends all programs that run, with all that they started, and starts no more: for a command that ends right after it, before what
+/// waits for the programs has anything to say.
+pub fn end_all() {
+    let all = {
+        let mut groups = groups();
+        groups.ending = true;
+        groups.running.clone()
+    };
+    for group in &all {
+        signal(*group, "-TERM");
+    }
+    for _ in 0..20 {
+        if !all.iter().any(|group| signal(*group, "-0")) {
+            return;
+        }
+        thread::sleep(LOOK_AGAIN);
+    }
+    for group in &all {
+        signal(*group, "-KILL");
+    }
+}
+
+/// Sends a signal to a group; whether there is one.
+fn signal(group: u32, signal: &str) -> bool {
+    let group = format!("-{group}");
+    let sent = Command::new("kill").args([signal, "--", &group]).stderr(Stdio::null()).status();
+    sent.is_ok_and(|status| status.success())
 }
 
 impl Job<'_> {
@@ -49,14 +118,8 @@ impl Job<'_> {
         writeln!(log, "$ {:?}", self.command).map_err(BootError::io(self.log))?;
         let program = self.command.get_program().to_string_lossy().into_owned();
         // A group of its own: it ends as a whole, and a Ctrl-C of the terminal comes to us first.
-        let spawned = self
-            .command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0)
-            .spawn();
-        let mut child = spawned.map_err(|error| BootError::Io { path: PathBuf::from(&program), error })?;
+        self.command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        let (_running, mut child) = Running::start(&mut self.command)?;
         let (sender, lines) = mpsc::channel();
         if let Some(out) = child.stdout.take() {
             read_lines(out, sender.clone());
@@ -85,6 +148,10 @@ impl Job<'_> {
             }
         }
         let status = child.wait().map_err(|error| BootError::Io { path: PathBuf::from(&program), error })?;
+        if groups().ending {
+            thread::sleep(ENDING);
+            return Err(BootError::Interrupted);
+        }
         if status.success() { Ok(()) } else { Err(self.failed(status.to_string())) }
     }
 
@@ -114,15 +181,14 @@ fn read_lines(from: impl std::io::Read + Send + 'static, to: mpsc::Sender<String
 
 /// Ends a program with all that it started.
 pub(crate) fn end(child: &mut Child) {
-    let group = format!("-{}", child.id());
-    let _ = Command::new("kill").args(["-TERM", "--", &group]).stderr(Stdio::null()).status();
+    signal(child.id(), "-TERM");
     for _ in 0..20 {
         if matches!(child.try_wait(), Ok(Some(_))) {
             return;
         }
         thread::sleep(LOOK_AGAIN);
     }
-    let _ = Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
+    signal(child.id(), "-KILL");
     let _ = child.wait();
 }
 
@@ -169,4 +235,39 @@ pub(crate) fn need(programs: &[(&str, &str)]) -> Result<(), BootError> {
         program: missing.iter().map(|(program, _)| *program).collect::<Vec<_>>().join(", "),
         advice: format!("on Debian: sudo apt-get install {}", packages.join(" ")),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Quiet;
+
+    impl Watch for Quiet {
+        fn doing(&self, _: &str) {}
+
+        fn stopped(&self) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn what_runs_ends_with_all_that_it_started() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("log");
+        let (to, started) = mpsc::channel();
+        thread::spawn(move || {
+            let mut command = Command::new("sh");
+            command.args(["-c", "sleep 600 & echo $!; wait"]);
+            let job = Job { what: "waiting", command, log: &log, watch: &Quiet, patience: None };
+            job.run(|line| drop(to.send(line.to_owned())))
+        });
+        let child = started.recv_timeout(Duration::from_secs(60)).unwrap();
+        end_all();
+        let state = std::fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
+        assert!(state.is_empty() || state.contains(") Z "), "{state}");
+        let more = Running::start(Command::new("true").process_group(0)).map(drop);
+        assert!(matches!(more, Err(BootError::Interrupted)), "{more:?}");
+        groups().ending = false;
+    }
 }

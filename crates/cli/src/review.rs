@@ -91,6 +91,7 @@ pub(crate) fn run(a: &ReviewArgs) -> Done {
         fail_if: a.fail_if.clone(),
         seed: a.seed,
     };
+    idlewise_host::files::remove_when_interrupted();
     let progress = Progress::new("reading");
     let report = review(&request, &|what, done, of| progress.step(what, done, of))?;
     drop(progress);

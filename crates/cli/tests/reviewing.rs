@@ -3,8 +3,11 @@
 //! script for a CI do what it says?
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -95,6 +98,46 @@ fn what_booting_lacks_is_said_before_anything_is_judged() {
     fs::write(&file, "").unwrap();
     let said = refused("IDLEWISE_LAB", &file.join("lab"));
     assert!(said.contains("kept there, some 3 GB: name another folder with IDLEWISE_LAB"), "{said}");
+}
+
+/// What unpacks the kernel's sources stands for all that runs for guests.
+#[test]
+fn ctrl_c_ends_what_runs_for_guests() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let program = |name: &str, text: &str| {
+        fs::write(at(name), format!("#!/bin/sh\n{text}\n")).unwrap();
+        fs::set_permissions(at(name), fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    let needed = ["make", "gcc", "aarch64-linux-gnu-gcc", "bc", "bison", "flex", "perl", "dtc", "fdtoverlay"];
+    needed.iter().for_each(|name| program(name, "exit 0"));
+    program("qemu-system-aarch64", "echo QEMU emulator version 10.0.0");
+    program("tar", &format!("sleep 600 & echo $! >{0}.new; mv {0}.new {0}; wait", at("pid").display()));
+    fs::write(at("linux-source-6.12.tar.xz"), "").unwrap();
+    let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
+    let mut command = idlewise();
+    command.current_dir(root()).env("PATH", path).env("IDLEWISE_LAB", at("lab"));
+    command.env("IDLEWISE_KERNEL_SOURCES", folder.path()).args(["review", "docs/guide/example/patient.mbox"]);
+    command
+        .args(["--base", "docs/guide/example/patient.c", "-r", "tests/data/mixed.dat", "--boot"])
+        .arg(at("boots"));
+    let mut review = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let until = |what: &str, done: &mut dyn FnMut() -> bool| {
+        let waited = (0..600).any(|_| {
+            done() || {
+                sleep(Duration::from_millis(100));
+                false
+            }
+        });
+        assert!(waited, "{what}");
+    };
+    until("tar does not run", &mut || at("pid").exists());
+    let pid = fs::read_to_string(at("pid")).unwrap().trim().to_owned();
+    let runs = || fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "));
+    assert!(runs());
+    assert!(Command::new("kill").args(["-INT", &review.id().to_string()]).status().unwrap().success());
+    assert_eq!(review.wait().unwrap().code(), Some(130));
+    until("it runs on", &mut || !runs());
 }
 
 #[test]

@@ -15,14 +15,15 @@ use crate::failure::Failure;
 /// Exit status of a command that a signal ended, as shells have it for SIGINT.
 const INTERRUPTED: i32 = 130;
 
-/// Ends the command because of a signal. The file that is being written is removed.
+/// Ends the command because of a signal. The file that is being written is removed; guests, and what builds them, end.
 pub fn interrupted() -> ! {
+    idlewise_boot::end_all();
     end_without_unfinished(|| process::exit(INTERRUPTED))
 }
 
-/// From now on a signal (SIGINT, SIGTERM, SIGHUP) removes the file that is being written, as nobody would find it later. A handler
-/// that the command has set before stays.
-fn remove_when_interrupted() {
+/// From now on a signal (SIGINT, SIGTERM, SIGHUP) ends the command by [`interrupted`], as nobody would find a file later that is half
+/// written. A handler that the command has set before stays.
+pub fn remove_when_interrupted() {
     static ONCE: Once = Once::new();
     // A program has its own handler.
     if is_called() {
