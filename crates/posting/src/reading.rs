@@ -64,7 +64,7 @@ fn machines(basis: Option<Basis>, of: &[(&str, Option<&str>)]) -> Option<String>
         [(name, n)] => named.push(format!("{name} {n}")),
         rest => {
             let n: usize = rest.iter().map(|(_, n)| n).sum();
-            named.push(format!("{n} of {} more machines", rest.len()));
+            named.push(format!("{} more machines {n}", rest.len()));
         }
     }
     let what = match basis {
@@ -143,13 +143,13 @@ mod tests {
         of.extend(["a", "b", "c", "d", "e", "f"].map(|name| (name, Some("6.1"))));
         assert_eq!(
             machines(Some(Basis::Model), &of).unwrap(),
-            "model, simulated recordings by machine: rk3399 2, a 1, b 1, c 1, d 1, e 1, 2 of 2 more machines (as Linux 6.1, 6.12, \
+            "model, simulated recordings by machine: rk3399 2, a 1, b 1, c 1, d 1, e 1, 2 more machines 2 (as Linux 6.1, 6.12, \
              6.18; of 1 not known)"
         );
         of.extend([("x", Some("6.6")), ("y", Some("7.0"))]);
         let many = machines(None, &of).unwrap();
         assert!(
-            many.ends_with("e 1, 4 of 4 more machines (Linux 6.1, 6.12, 6.18, 2 more; of 1 not known)"),
+            many.ends_with("e 1, 4 more machines 4 (Linux 6.1, 6.12, 6.18, 2 more; of 1 not known)"),
             "{many}"
         );
         assert_eq!(machines(Some(Basis::Emulated), &[]), None);
