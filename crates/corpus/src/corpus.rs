@@ -115,6 +115,10 @@ impl Corpus {
 
     fn save(&self) -> Result<(), CorpusError> {
         let path = self.folder.join(INDEX);
+        if std::fs::symlink_metadata(&path).is_ok_and(|there| there.is_symlink()) {
+            let why = "is a link, and is not written through; put the index itself there, or name the folder that has it";
+            return Err(CorpusError::file(&path, why));
+        }
         let text = self.index.to_text().map_err(|why| CorpusError::file(&path, why))?;
         write_new(&path, text.as_bytes(), true).map_err(|e| match e {
             WriteError::Refused(why) => CorpusError::File { path: INDEX.to_owned(), why },

@@ -104,12 +104,20 @@ pub fn fetch(download: &Download, folder: &Path) -> Result<Fetched, CorpusError>
             );
             return Err(CorpusError::file(&path, why));
         }
+        Err(e) if e.kind() == io::ErrorKind::NotFound && fs::symlink_metadata(&path).is_ok() => {
+            let why = "is a link to a file that is not there; remove it, or give the download another name";
+            return Err(CorpusError::file(&path, why));
+        }
         Err(e) if e.kind() == io::ErrorKind::NotFound => {}
         Err(e) => return Err(CorpusError::file(&path, e)),
     }
     // What has not arrived whole, under a name that nobody else gives; a later download goes on there.
     let part = folder.join(format!(".{}.{}.part", download.name, &download.sha256[..16]));
-    let resumed = fs::symlink_metadata(&part).is_ok();
+    let there = fs::symlink_metadata(&part);
+    if there.as_ref().is_ok_and(|there| !there.is_file()) {
+        return Err(CorpusError::file(&part, "is no ordinary file; remove it"));
+    }
+    let resumed = there.is_ok();
     if !(resumed && arrived(&part)? == download.sha256) {
         let whole = transfer(download, &part)?;
         if resumed && !(whole && arrived(&part)? == download.sha256) {
@@ -145,10 +153,6 @@ const TOO_LARGE: i32 = 63;
 
 /// Has curl put the file at `part`, from its end on. Whether it could go on there.
 fn transfer(download: &Download, part: &Path) -> Result<bool, CorpusError> {
-    let there = fs::symlink_metadata(part);
-    if there.is_ok_and(|there| !there.is_file()) {
-        return Err(CorpusError::file(part, "is no ordinary file; remove it"));
-    }
     if let Some(of) = download.url.strip_prefix("file://")
         && fs::metadata(of).is_ok_and(|of| !of.is_file())
     {

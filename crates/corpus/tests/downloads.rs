@@ -57,6 +57,25 @@ fn files_that_a_user_has_stay_and_devices_are_refused() {
 }
 
 #[test]
+fn a_link_that_a_user_has_is_not_replaced() {
+    let Some((folder, to, download)) = source() else { return };
+    let link = |name: &str, of: &Path| std::os::unix::fs::symlink(of, to.join(name)).unwrap();
+    link("near.tape", Path::new("../nowhere.tape"));
+    let why = fetch(&download, &to).unwrap_err().to_string();
+    assert!(why.contains("near.tape") && why.contains("a link to a file that is not there"), "{why}");
+    assert!(fs::symlink_metadata(to.join("near.tape")).unwrap().is_symlink());
+    assert!(!folder.path().join("nowhere.tape").exists());
+    // One to the right file is the file.
+    fs::remove_file(to.join("near.tape")).unwrap();
+    link("near.tape", &folder.path().join("far.tape"));
+    assert_eq!(fetch(&download, &to).unwrap(), Fetched::Already);
+    let other = Download { name: "other.tape".to_owned(), ..download };
+    let part = format!(".other.tape.{}.part", &other.sha256[..16]);
+    link(&part, &folder.path().join("far.tape"));
+    assert!(fetch(&other, &to).unwrap_err().to_string().contains("is no ordinary file"));
+}
+
+#[test]
 fn a_wrong_hash_is_refused_and_nothing_kept() {
     let Some((folder, to, download)) = source() else { return };
     let wrong = Download { sha256: "0".repeat(64), ..download.clone() };

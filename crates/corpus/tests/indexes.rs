@@ -34,6 +34,23 @@ fn entry(id: &str, machine: &str, byte: u8) -> Entry {
 }
 
 #[test]
+fn an_index_is_not_written_through_a_link() {
+    for target in ["elsewhere.toml", "nowhere.toml"] {
+        let folder = tempfile::tempdir().unwrap();
+        let here = folder.path().join("corpus");
+        fs::create_dir(&here).unwrap();
+        fs::write(folder.path().join("elsewhere.toml"), Index::default().to_text().unwrap()).unwrap();
+        std::os::unix::fs::symlink(folder.path().join(target), here.join(INDEX)).unwrap();
+        let before = fs::read(folder.path().join(target)).ok();
+        let said =
+            Corpus::open_or_new(&here).unwrap().insert(entry("a", "rk3399", 1)).unwrap_err().to_string();
+        assert!(said.contains("is a link, and is not written through"), "{said}");
+        assert_eq!(fs::read(folder.path().join(target)).ok(), before, "{target}");
+        assert!(fs::symlink_metadata(here.join(INDEX)).unwrap().is_symlink());
+    }
+}
+
+#[test]
 fn a_written_index_is_read_again_and_says_the_same_in_any_order() {
     let mut one = Index::default();
     let mut other = Index::default();

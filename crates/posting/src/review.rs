@@ -451,7 +451,8 @@ fn marks(r: &ReviewReport) -> Vec<Line> {
             ));
         }
         out.push(Line::plain(
-            "differ: wake events with another first choice; blocks: basic blocks executed for a decision",
+            "differ: wake events with another first choice; \"decisions differ\" counts recordings with any other decision; blocks: \
+             basic blocks executed for a decision",
         ));
         if r.governors.iter().any(|g| g.rows.iter().any(|row| !row.simulated.is_empty())) {
             let (first, last) = r.request.seeds();
