@@ -2,6 +2,7 @@
 //! A recording or a workload on a machine: what a result of it is kept by, what has to be known of it, how a governor is run on it.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use idlewise_collect::{RecordingFile, open_recording};
@@ -38,7 +39,13 @@ pub(crate) struct Case {
 }
 
 enum Input {
-    Recording { file: Box<RecordingFile>, setup: Box<ReplaySetup> },
+    Recording {
+        file: Box<RecordingFile>,
+        /// With machines as the request calls them.
+        named: Box<ReplaySetup>,
+        /// With machines where they are.
+        setup: Box<ReplaySetup>,
+    },
     Workload(Arc<Simulated>),
 }
 
@@ -79,29 +86,17 @@ impl Case {
         setup.platform = platform.cloned();
         let of_corpus = file.recorded_on.clone();
         setup.recording.recorded_on = of_corpus.or(setup.recording.recorded_on);
-        let hash = hash_of(&file.path).map_err(|e| CommandError::file(&file.path, e))?;
-        let machine = |name: &String| Ok::<_, CommandError>(idlewise_platform::find(&here(name))?.to_toml());
-        // A tape says it itself.
-        let told = if is_tape(&file.path)? { None } else { Description::of(&file.path, None)?.told()? };
-        let named = setup.recording.recorded_on.as_ref().filter(|name| *name != "same");
-        let sidecar = file.path.with_extension("toml");
-        let sidecar = if sidecar.exists() { idlewise_files::read_to_string(&sidecar).ok() } else { None };
-        let content = (
-            env!("CARGO_PKG_VERSION"),
-            hash.sha256,
-            sidecar,
-            told.as_ref().map(Platform::to_toml),
-            named.map(machine).transpose()?,
-            platform.map(machine).transpose()?,
-            &setup.cluster,
-            setup.seed,
-            &setup.recording,
-        );
-        let key = Key::of(&content);
+        let named = setup.clone();
         for name in [&mut setup.platform, &mut setup.recording.recorded_on] {
             *name = name.as_ref().map(here);
         }
-        Ok(Self { size: hash.bytes, ..Self::known(file, platform, setup, key) })
+        let (key, size) = content(&file.path, &named, &setup)?;
+        let input = Input::Recording {
+            file: Box::new(file.clone()),
+            named: Box::new(named),
+            setup: Box::new(setup.clone()),
+        };
+        Ok(Self { size, input, ..Self::known(file, platform, setup, key) })
     }
 
     /// Of a file that was read elsewhere.
@@ -117,7 +112,11 @@ impl Case {
             platform: platform.cloned(),
             key,
             size: 0,
-            input: Input::Recording { file: Box::new(file.clone()), setup: Box::new(setup) },
+            input: Input::Recording {
+                file: Box::new(file.clone()),
+                named: Box::new(setup.clone()),
+                setup: Box::new(setup),
+            },
         }
     }
 
@@ -151,13 +150,46 @@ impl Case {
         }
     }
 
+    /// Opens it, asks `what` of it, and checks that what was read is what its results are kept by: its file, its side-car and its
+    /// machines are hashed once more after they were read. Runs read none of them again: the idle periods are in memory, or in a
+    /// temporary file of our own where they are many. Files that are changed and changed back while they are read pass.
+    ///
+    /// # Errors
+    /// [`Unopened`] when the recording cannot be read, was changed since, or leaves nothing to replay.
+    pub(crate) fn open_unchanged<T>(
+        &self,
+        what: impl FnOnce(&OpenCase) -> Result<T, CommandError>,
+    ) -> Result<(OpenCase, T), Unopened> {
+        let opened = self.open().and_then(|open| {
+            let what = what(&open)?;
+            Ok((open, what))
+        });
+        match (opened, self.content()) {
+            (Ok(opened), Ok(now)) if now == self.key => Ok(opened),
+            (Err(e), Ok(now)) if now == self.key => Err(Unopened { why: e.to_string(), lost: false }),
+            (Err(e), Err(_)) | (Ok(_), Err(e)) => Err(Unopened { why: e.to_string(), lost: true }),
+            (_, Ok(_)) => {
+                let why = "it, its side-car or its machine changed while the sweep ran; what was read of it is not used";
+                Err(Unopened { why: self.error(why).to_string(), lost: true })
+            }
+        }
+    }
+
+    /// What its results are kept by, of what is there now.
+    fn content(&self) -> Result<Key, CommandError> {
+        match &self.input {
+            Input::Recording { file, named, setup } => Ok(content(&file.path, named, setup)?.0),
+            Input::Workload(_) => Ok(self.key),
+        }
+    }
+
     /// Opens it.
     ///
     /// # Errors
-    /// [`CommandError`] when the recording cannot be read, was changed since, or leaves nothing to replay.
+    /// [`CommandError`] when the recording cannot be read, or leaves nothing to replay.
     pub(crate) fn open(&self) -> Result<OpenCase, CommandError> {
         let (file, setup) = match &self.input {
-            Input::Recording { file, setup } => (file, setup),
+            Input::Recording { file, setup, .. } => (file, setup),
             Input::Workload(simulated) => return Ok(OpenCase::Workload(Arc::clone(simulated))),
         };
         let (placement, _) = open_recording(&file.path, setup)?;
@@ -166,6 +198,38 @@ impl Case {
         let setting = Setting::new(placement.same_machine(recording), setup.seed);
         Ok(OpenCase::Recording(Box::new(OpenRecording { placement, workloads, setting })))
     }
+}
+
+/// Why a case was not opened.
+#[derive(Debug)]
+pub(crate) struct Unopened {
+    pub(crate) why: String,
+    /// It is not what it was when the sweep began: it vanished or changed.
+    pub(crate) lost: bool,
+}
+
+/// What results of the recording at `path` are kept by, and its length: its bytes, its side-car, the machines. `named` calls these as
+/// the request does, and `here` says where they are.
+fn content(path: &Path, named: &ReplaySetup, here: &ReplaySetup) -> Result<(Key, u64), CommandError> {
+    let hash = hash_of(path).map_err(|e| CommandError::file(path, e))?;
+    let machine = |name: &String| Ok::<_, CommandError>(idlewise_platform::find(name)?.to_toml());
+    // A tape says it itself.
+    let told = if is_tape(path)? { None } else { Description::of(path, None)?.told()? };
+    let recorded_on = here.recording.recorded_on.as_ref().filter(|name| *name != "same");
+    let sidecar = path.with_extension("toml");
+    let sidecar = if sidecar.exists() { idlewise_files::read_to_string(&sidecar).ok() } else { None };
+    let content = (
+        env!("CARGO_PKG_VERSION"),
+        hash.sha256,
+        sidecar,
+        told.as_ref().map(Platform::to_toml),
+        recorded_on.map(machine).transpose()?,
+        here.platform.as_ref().map(machine).transpose()?,
+        &named.cluster,
+        named.seed,
+        &named.recording,
+    );
+    Ok((Key::of(&content), hash.bytes))
 }
 
 impl OpenCase {

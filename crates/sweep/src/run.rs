@@ -10,7 +10,7 @@ use idlewise_collect::{RecordingFile, recording_files};
 use idlewise_recording::CommandError;
 use rayon::prelude::*;
 
-use crate::case::{Case, MachineFiles, OpenCase};
+use crate::case::{Case, MachineFiles, OpenCase, Unopened};
 use crate::design::{BOUND, Design};
 use crate::facts::CaseFacts;
 use crate::key::Key;
@@ -218,7 +218,7 @@ impl Sweep {
                     }
                     Err(e) => {
                         let case = &self.cases[*case];
-                        let (name, why) = (case.name.clone(), e.to_string());
+                        let (name, why) = (case.name.clone(), e.why);
                         self.left_out.push(CaseLeftOut { name, why, named: case.by_user });
                         self.lost.insert(case.key);
                     }
@@ -242,14 +242,16 @@ impl Sweep {
     }
 
     /// Opens a case, with what has to be known of it.
-    fn open(&self, case: usize) -> Result<(OpenCase, CaseFacts), CommandError> {
+    fn open(&self, case: usize) -> Result<(OpenCase, CaseFacts), Unopened> {
         let case = &self.cases[case];
-        let open = case.open()?;
-        if let Some(facts) = self.kept.facts.get(&case.key) {
-            return Ok((open, facts.clone()));
+        let kept = self.kept.facts.get(&case.key);
+        let facts = |open: &OpenCase| kept.map_or_else(|| open.facts(), |facts| Ok(facts.clone()));
+        let (open, facts) = case.open_unchanged(facts)?;
+        if let Some(store) = self.store.as_ref().filter(|_| kept.is_none()) {
+            store
+                .keep_facts(case.key, &facts)
+                .map_err(|why| Unopened { why: why.to_string(), lost: false })?;
         }
-        let facts = open.facts()?;
-        self.store.as_ref().map_or(Ok(()), |store| store.keep_facts(case.key, &facts))?;
         Ok((open, facts))
     }
 

@@ -77,16 +77,25 @@ impl Simulated {
             repeat: 1,
             ..SimulateRequest::default()
         };
+        let content = || {
+            let shipped = idlewise_workload::shipped().iter().find(|(name, _)| *name == workload);
+            let hash = match shipped {
+                Some((_, text)) => xxh3_128(text.as_bytes()),
+                None => xxh3_128(&idlewise_files::read(Path::new(workload)).map_err(|e| wrong(&e))?),
+            };
+            let machine = idlewise_platform::find(platform)?;
+            Ok::<_, CommandError>((hash, machine.to_toml(), machine.id))
+        };
+        let before = content().ok();
         let scene = Scene::new(simulated.clone()).map_err(|e| match e {
             idlewise_experiment::ExperimentError::Command(e) => e,
             e => wrong(&e),
         })?;
-        let shipped = idlewise_workload::shipped().iter().find(|(name, _)| *name == workload);
-        let hash = match shipped {
-            Some((_, text)) => xxh3_128(text.as_bytes()),
-            None => xxh3_128(&idlewise_files::read(Path::new(workload)).map_err(|e| wrong(&e))?),
-        };
-        let platform_of = idlewise_platform::find(platform)?;
+        let after = content()?;
+        if before.is_some_and(|before| before != after) {
+            return Err(wrong(&"it or its machine changed while it was read; sweep once more"));
+        }
+        let (hash, machine, id) = after;
         Ok(Self {
             scene,
             workload: workload.to_owned(),
@@ -94,8 +103,8 @@ impl Simulated {
             seed,
             hash,
             request: simulated,
-            machine: platform_of.to_toml(),
-            id: platform_of.id,
+            machine,
+            id,
         })
     }
 

@@ -8,7 +8,7 @@ use idlewise_collect::RecordingFile;
 use idlewise_recording::{CommandError, ReplaySetup};
 use serde::Serialize;
 
-use crate::case::{Case, MachineFiles};
+use crate::case::{Case, MachineFiles, OpenCase};
 use crate::design::Design;
 use crate::key::Key;
 use crate::known::{KnownCase, KnownContent};
@@ -135,12 +135,12 @@ impl Workplace {
             let why = "it, its side-car or its machine was changed since the sweep found it";
             return Err(unread(CommandError::input(&recording.file.path, why)));
         }
-        let open = case.open().map_err(unread)?;
+        let known = |open: &OpenCase| facts.then(|| open.facts()).transpose();
+        let (open, known) = case.open_unchanged(known).map_err(|e| PartFailure::Recording(reworded(&e.why)))?;
         let mut lines = String::new();
-        if facts {
-            let mut facts = open.facts().map_err(unread)?;
-            facts.warnings.iter_mut().chain(&mut facts.assumes).for_each(|text| *text = reworded(text));
-            lines.push_str(&facts_line(key, &facts));
+        if let Some(mut known) = known {
+            known.warnings.iter_mut().chain(&mut known.assumes).for_each(|text| *text = reworded(text));
+            lines.push_str(&facts_line(key, &known));
         }
         for n in settings {
             let other = |e: CommandError| PartFailure::Other(reworded(&e.to_string()));

@@ -255,6 +255,70 @@ fn a_recording_that_vanishes_is_named_and_the_others_keep_their_results() {
     assert!(left.named && left.why.contains("gone.dat"), "{left:?}");
 }
 
+/// Sweeps a copy of a recording as if on a machine of a file, does `then` once all was found, and gives what the sweep came to.
+fn changed_meanwhile(folder: &Path, then: impl Fn(&Path, &Path) + Sync) -> Result<SweepReport, String> {
+    let (copy, machine) = (folder.join("copy.dat"), folder.join("machine.toml"));
+    fs::copy(data("sleeploop.dat"), &copy).unwrap();
+    fs::copy(data("sleeploop.toml"), copy.with_extension("toml")).unwrap();
+    fs::write(&machine, idlewise_platform::find("rk3399").unwrap().to_toml()).unwrap();
+    let request = SweepRequest {
+        recordings: vec![data("mixed.dat"), copy.clone()],
+        platforms: vec![machine.display().to_string()],
+        ..request(&["teo:decay_shift=2..3"])
+    };
+    let changed = AtomicUsize::new(0);
+    let change = |what: &str, _: usize, _: usize| {
+        if what == "replaying" && changed.fetch_add(1, Ordering::Relaxed) == 0 {
+            then(&copy, &machine);
+        }
+    };
+    let listener = SweepListener { progress: &change, estimated: &|_| () };
+    match sweep(&request, &kept_in(&folder.join("kept")), &listener).map_err(|e| e.to_string())? {
+        Swept::All(report) => Ok(*report),
+        other => unreachable!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_changes_while_a_sweep_runs_is_named_and_nothing_of_it_is_kept() {
+    let changed = "changed while the sweep ran";
+    // The recording by another one; its side-car, by another remark.
+    let changes: [fn(&Path, &Path); 2] = [
+        |copy, _| fs::write(copy, fs::read(data("mixed.dat")).unwrap()).unwrap(),
+        |copy, _| {
+            let mut beside = OpenOptions::new().append(true).open(copy.with_extension("toml")).unwrap();
+            beside.write_all(b"# later\n").unwrap();
+        },
+    ];
+    for change in changes {
+        let folder = tempfile::tempdir().unwrap();
+        let report = changed_meanwhile(folder.path(), change).unwrap();
+        let [left] = report.left_out.as_slice() else { unreachable!("{:?}", report.left_out) };
+        assert!(left.name == "copy.dat" && left.why.contains(changed), "{left:?}");
+        assert_eq!(report.cases.len(), 1);
+        // What is kept afterwards is what is computed without it.
+        let to = folder.path().join("kept");
+        let copy = folder.path().join("copy.dat");
+        fs::copy(data("sleeploop.dat"), &copy).unwrap();
+        fs::copy(data("sleeploop.toml"), copy.with_extension("toml")).unwrap();
+        let request = SweepRequest {
+            recordings: vec![copy],
+            platforms: vec![folder.path().join("machine.toml").display().to_string()],
+            ..request(&["teo:decay_shift=2..3"])
+        };
+        let (kept, runs) = self::report(&request, &kept_in(&to));
+        assert_eq!(runs, 4, "nothing of it was kept");
+        assert_eq!(kept, self::report(&request, &Keeping::default()).0);
+    }
+    // The machine is that of all: nothing is left.
+    let folder = tempfile::tempdir().unwrap();
+    let other = |_: &Path, machine: &Path| {
+        fs::write(machine, idlewise_platform::find("pixel6").unwrap().to_toml()).unwrap();
+    };
+    let why = changed_meanwhile(folder.path(), other).unwrap_err();
+    assert!(why.contains("no recording is left to replay") && why.contains(changed), "{why}");
+}
+
 #[test]
 fn the_number_of_threads_changes_no_byte() {
     let request = request(&["teo-util:util_threshold_shift=4|6", "menu:intervals=8"]);
