@@ -51,7 +51,7 @@ pub(crate) fn run(a: &SweepCommandArgs) -> Done {
     }
 }
 
-/// A recording that was named and could not be read takes no other's result away, but it is not done.
+/// A recording that was named and could not be read, or vanished or changed meanwhile, takes no other's result away, but it is not done.
 fn all_read(left_out: &[CaseLeftOut]) -> Done {
-    none_failed(&left_out.iter().filter(|l| l.named).map(|l| l.why.as_str()).collect::<Vec<_>>())
+    none_failed(&left_out.iter().filter(|l| l.is_missed()).map(|l| l.why.as_str()).collect::<Vec<_>>())
 }

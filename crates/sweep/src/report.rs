@@ -66,6 +66,16 @@ pub struct CaseLeftOut {
     pub why: String,
     /// The request names it itself, not a folder that it is in.
     pub named: bool,
+    /// It was there when the sweep began, and vanished or changed while it ran.
+    pub lost: bool,
+}
+
+impl CaseLeftOut {
+    /// Whether something is not done that was asked for; what a folder holds besides recordings was not.
+    #[must_use]
+    pub fn is_missed(&self) -> bool {
+        self.named || self.lost
+    }
 }
 
 /// A governor under one setting of its parameters.

@@ -104,7 +104,7 @@ impl Sweep {
             let (KnownContent::Key(key), Some(why)) = (&known.content, &known.lost) else { continue };
             if sweep.lost.insert(*key) {
                 let (name, named) = (known.file.name.clone(), known.file.by_user);
-                sweep.left_out.push(CaseLeftOut { name, why: why.clone(), named });
+                sweep.left_out.push(CaseLeftOut { name, why: why.clone(), named, lost: false });
             }
         }
         let missing = |todo: &Todo| !sweep.lost.contains(&sweep.cases[todo.case].key);
@@ -131,14 +131,21 @@ impl Sweep {
                     Some(same) => {
                         let same = &cases[*same].name;
                         let why = format!("the same recording as {same}, which would count twice");
-                        left_out.push(CaseLeftOut { name: file.name.clone(), why, named: false });
+                        left_out.push(CaseLeftOut {
+                            name: file.name.clone(),
+                            why,
+                            named: false,
+                            lost: false,
+                        });
                     }
                     None => {
                         first.insert(case.key, cases.len());
                         cases.push(case);
                     }
                 },
-                Err(why) => left_out.push(CaseLeftOut { name: file.name.clone(), why, named: false }),
+                Err(why) => {
+                    left_out.push(CaseLeftOut { name: file.name.clone(), why, named: false, lost: false })
+                }
             }
         }
         cases.extend(simulated.into_iter().map(Case::simulated));
@@ -219,7 +226,7 @@ impl Sweep {
                     Err(e) => {
                         let case = &self.cases[*case];
                         let (name, why) = (case.name.clone(), e.why);
-                        self.left_out.push(CaseLeftOut { name, why, named: case.by_user });
+                        self.left_out.push(CaseLeftOut { name, why, named: case.by_user, lost: e.lost });
                         self.lost.insert(case.key);
                     }
                 }

@@ -252,7 +252,33 @@ fn a_recording_that_vanishes_is_named_and_the_others_keep_their_results() {
     let Swept::All(report) = done else { unreachable!("{done:?}") };
     assert_eq!(report.cases.len(), 1);
     let [left] = report.left_out.as_slice() else { unreachable!("{:?}", report.left_out) };
-    assert!(left.named && left.why.contains("gone.dat"), "{left:?}");
+    assert!(left.named && left.lost && left.why.contains("gone.dat"), "{left:?}");
+}
+
+#[test]
+fn of_a_folder_what_vanishes_is_lost_and_what_never_was_a_recording_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["mixed", "sleeploop"] {
+        for ending in ["dat", "toml"] {
+            let file = format!("{name}.{ending}");
+            fs::copy(data(&file), folder.path().join(file)).unwrap();
+        }
+    }
+    fs::write(folder.path().join("notes.txt"), "no trace").unwrap();
+    let request =
+        SweepRequest { recordings: vec![folder.path().to_owned()], ..request(&["teo:decay_shift=2..3"]) };
+    let vanish = |what: &str, _: usize, _: usize| {
+        if what == "replaying" {
+            fs::remove_file(folder.path().join("sleeploop.dat")).ok();
+        }
+    };
+    let listener = SweepListener { progress: &vanish, estimated: &|_| () };
+    let done = sweep(&request, &Keeping::default(), &listener).unwrap();
+    let Swept::All(report) = done else { unreachable!("{done:?}") };
+    let mut missed: Vec<(&str, bool)> =
+        report.left_out.iter().map(|l| (l.name.as_str(), l.is_missed())).collect();
+    missed.sort_unstable();
+    assert_eq!(missed, [("notes.txt", false), ("sleeploop.dat", true)], "{:?}", report.left_out);
 }
 
 /// Sweeps a copy of a recording as if on a machine of a file, does `then` once all was found, and gives what the sweep came to.
@@ -294,7 +320,7 @@ fn what_changes_while_a_sweep_runs_is_named_and_nothing_of_it_is_kept() {
         let folder = tempfile::tempdir().unwrap();
         let report = changed_meanwhile(folder.path(), change).unwrap();
         let [left] = report.left_out.as_slice() else { unreachable!("{:?}", report.left_out) };
-        assert!(left.name == "copy.dat" && left.why.contains(changed), "{left:?}");
+        assert!(left.name == "copy.dat" && left.lost && left.why.contains(changed), "{left:?}");
         assert_eq!(report.cases.len(), 1);
         // What is kept afterwards is what is computed without it.
         let to = folder.path().join("kept");
