@@ -30,6 +30,7 @@ pub(crate) fn run(a: &SweepCommandArgs) -> Done {
         let listener = SweepListener {
             progress: &|what, done, of| progress.step(what, done, of),
             estimated: &|estimate| warn(&view::sweep_estimate(estimate)),
+            warned: &|why| warn(why),
         };
         sweep(&request, &keeping, &listener)?
     };

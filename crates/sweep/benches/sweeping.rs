@@ -79,7 +79,7 @@ fn swept(tapes: &[PathBuf], settings: u64) -> (u64, f64, f64) {
         platforms: vec![PLATFORM.to_owned()],
         ..SweepRequest::default()
     };
-    let listener = SweepListener { progress: &|_, _, _| (), estimated: &|_| () };
+    let listener = SweepListener { progress: &|_, _, _| (), estimated: &|_| (), warned: &|_| () };
     let (start, before) = (Instant::now(), core_seconds());
     let done = sweep(&request, &Keeping::default(), &listener).unwrap();
     let (seconds, on_cores) = (start.elapsed().as_secs_f64(), core_seconds() - before);

@@ -27,6 +27,7 @@ pub struct CaseFacts {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<String>,
     /// Choices of the kernel that a replay of its own governor repeats, %; nothing where that is not known.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub fidelity_pct: Option<f64>,
     /// What makes the numbers doubtful.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -80,6 +80,8 @@ pub struct SweepListener<'l> {
     pub progress: SweepProgress<'l>,
     /// Hears how long a large sweep will take before it begins.
     pub estimated: &'l dyn Fn(&SweepEstimate),
+    /// Hears of kept results that are damaged.
+    pub warned: &'l dyn Fn(&str),
 }
 
 /// Sweeps what `request` asks for.
@@ -98,9 +100,12 @@ pub fn sweep(
         return Ok(Swept::Part { runs: 0, ran: 0, left_out: Vec::new() });
     }
     if let Some(cases) = elsewhere::known() {
-        return Ok(Swept::All(Box::new(Sweep::known(request, to, &cases)?.report(request)?)));
+        let sweep = Sweep::known(request, to, &cases)?;
+        sweep.damaged().iter().for_each(|why| (listener.warned)(why));
+        return Ok(Swept::All(Box::new(sweep.report(request)?)));
     }
     let mut sweep = Sweep::of(request, to, listener.progress)?;
+    sweep.damaged().iter().for_each(|why| (listener.warned)(why));
     let runs: u64 = sweep.runs(keeping.shard).iter().fold(0, |sum, n| sum.saturating_add(*n));
     if runs > MOST_RUNS {
         let why = format!(

@@ -25,15 +25,21 @@ pub fn measures(has_workloads: bool) -> Vec<&'static Measure> {
     DECIDING.into_iter().chain(has_workloads.then_some(&WORK)).collect()
 }
 
-/// The measures that decide, of a governor on a case.
+/// The measures that decide, of a governor on a case. One that is not known is kept as `null`: a member that is missing is an error.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Numbers {
     /// Idle energy of a recording, energy of the CPUs of a workload, in the unit of the case.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub energy: Option<f64>,
+    #[serde(deserialize_with = "Option::deserialize")]
     pub latency_mean_ns: Option<f64>,
+    #[serde(deserialize_with = "Option::deserialize")]
     pub latency_p99_ns: Option<f64>,
+    #[serde(deserialize_with = "Option::deserialize")]
     pub too_deep_pct: Option<f64>,
+    #[serde(deserialize_with = "Option::deserialize")]
     pub too_shallow_pct: Option<f64>,
+    #[serde(deserialize_with = "Option::deserialize")]
     pub wakeups: Option<f64>,
     /// How long users wait for the work of a workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -140,7 +140,7 @@ impl Parts {
         let case: Key = case.parse().map_err(wrong)?;
         let mut entries = Vec::new();
         for line in lines.lines() {
-            match parsed(line).map_err(wrong)? {
+            match parsed(line.as_bytes()).map_err(wrong)? {
                 Some((of, entry)) if of == case => entries.push(entry),
                 _ => return Err(wrong("it is of another recording".to_owned())),
             }

@@ -160,6 +160,11 @@ impl Sweep {
         Ok(Self { design, cases, left_out, lost: BTreeSet::new(), kept, store })
     }
 
+    /// Warnings about damaged lines of what is kept.
+    pub(crate) fn damaged(&self) -> &[String] {
+        self.store.as_ref().map_or(&[], |store| &store.damaged)
+    }
+
     /// What is still to run of `shard`, case by case.
     pub(crate) fn todo(&self, shard: Option<Shard>) -> Result<Vec<Todo>, CommandError> {
         let all = self.design.len();

@@ -2,8 +2,9 @@
 //! A folder in which results are kept, each by what it is the result of: the recording, the governor's compiled code, its parameters,
 //! the machine, the version of idlewise. Whatever is there is not computed again.
 //!
-//! A file is lines of JSON, each a whole result. Every process that computes adds a file of its own, so that any number of them
-//! write at the same time. A line without an end is of a process that was killed, and counts as none.
+//! A file is lines of JSON, each a whole result, with a checksum of what follows it as the first member. Every process that computes
+//! adds a file of its own, so that any number of them write at the same time. A line without an end is of a process that was killed,
+//! and counts as none; so does a damaged one, with a warning. What another version wrote is passed over.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -13,13 +14,16 @@ use std::sync::{Mutex, PoisonError};
 
 use idlewise_recording::CommandError;
 use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::facts::CaseFacts;
 use crate::key::Key;
 use crate::numbers::{Numbers, Outcome};
 
 /// The form of the lines; it changes when what they hold does.
-const FORM: u32 = 1;
+const FORM: u32 = 2;
+/// How a line begins: its checksum, XXH3-64 of what follows the next comma, as 16 hex digits.
+const SUM: &str = "{\"sum\":\"";
 /// How the names of files of results end.
 const ENDING: &str = ".results.jsonl";
 
@@ -62,13 +66,15 @@ pub(crate) struct Store {
     folder: PathBuf,
     /// The file of this process, once there is something to write.
     file: Mutex<Option<(PathBuf, File)>>,
+    /// Warnings about damaged lines, one for each file that has some.
+    pub(crate) damaged: Vec<String>,
 }
 
 impl Store {
     /// Opens `folder`, which is made where it is not there, and reads what it keeps of `cases`.
     ///
     /// # Errors
-    /// [`CommandError::File`] when it cannot be made or read, or holds a line that is no result, or two that contradict each other.
+    /// [`CommandError::File`] when it cannot be made or read, or holds two lines that contradict each other.
     pub(crate) fn open(folder: &Path, cases: &BTreeSet<Key>) -> Result<(Self, Kept), CommandError> {
         let mut kept = Kept::default();
         let mut contradicted = None;
@@ -99,10 +105,11 @@ impl Store {
     /// As [`Store::open`].
     pub(crate) fn open_with(folder: &Path, mut take: impl FnMut(Key, Entry)) -> Result<Self, CommandError> {
         fs::create_dir_all(folder).map_err(|e| CommandError::file(folder, e))?;
+        let mut damaged = Vec::new();
         for path in &files_in(folder)? {
-            read(path, &mut take)?;
+            damaged.extend(read(path, &mut take)?);
         }
-        Ok(Self { folder: folder.to_owned(), file: Mutex::default() })
+        Ok(Self { folder: folder.to_owned(), file: Mutex::default(), damaged })
     }
 
     /// Keeps what is known of a case.
@@ -158,11 +165,11 @@ pub(crate) fn outcome_line(case: Key, variant: Key, outcome: &Outcome) -> String
 }
 
 fn text(line: &Line) -> String {
-    let Ok(mut text) = serde_json::to_string(line) else {
+    let text = serde_json::to_string(line);
+    let Some(rest) = text.as_ref().ok().and_then(|text| text.strip_prefix('{')) else {
         unreachable!("a result is made of texts and numbers")
     };
-    text.push('\n');
-    text
+    format!("{SUM}{:016x}\",{rest}\n", xxh3_64(rest.as_bytes()))
 }
 
 /// A file with a name that no other has.
@@ -211,40 +218,62 @@ fn contradiction(folder: &Path, case: Key, variant: Key) -> Result<CommandError,
     Ok(CommandError::file(folder, why))
 }
 
-/// Gives what the file at `path` keeps to `take`.
-fn read(path: &Path, take: &mut impl FnMut(Key, Entry)) -> Result<(), CommandError> {
+/// Gives what the file at `path` keeps to `take`; of lines that are damaged, a warning.
+fn read(path: &Path, take: &mut impl FnMut(Key, Entry)) -> Result<Option<String>, CommandError> {
     let file = idlewise_files::open(path).map_err(|e| CommandError::file(path, e))?;
     let mut lines = BufReader::new(file);
-    let mut text = String::new();
+    let mut text = Vec::new();
+    let (mut first, mut damaged) = (None, 0_usize);
     for n in 1_usize.. {
         text.clear();
-        lines.read_line(&mut text).map_err(|e| CommandError::file(path, e))?;
-        let Some(whole) = text.strip_suffix('\n') else { break };
-        let line = parsed(whole).map_err(|why| {
-            CommandError::file(
-                path,
-                format!(
-                    "line {n} is no result of a sweep ({why}); remove the file, and what was in it is computed again"
-                ),
-            )
-        })?;
-        if let Some((case, entry)) = line {
-            take(case, entry);
+        lines.read_until(b'\n', &mut text).map_err(|e| CommandError::file(path, e))?;
+        let Some(whole) = text.strip_suffix(b"\n") else { break };
+        match parsed(whole) {
+            Ok(Some((case, entry))) => take(case, entry),
+            Ok(None) => {}
+            Err(why) => {
+                damaged += 1;
+                first.get_or_insert((n, why));
+            }
         }
     }
-    Ok(())
+    let more = match damaged {
+        0 | 1 => String::new(),
+        2 => ", and so is another".to_owned(),
+        n => format!(", and so are {} others", n - 1),
+    };
+    Ok(first.map(|(n, why)| {
+        format!(
+            "{}: line {n} is damaged ({why}){more}; they count as none, and what they kept is computed where no other line has it",
+            path.display()
+        )
+    }))
 }
 
 /// What a line says, and of which case; nothing where another version wrote it.
 ///
 /// # Errors
-/// Why it is none.
-pub(crate) fn parsed(line: &str) -> Result<Option<(Key, Entry)>, String> {
-    let line: Line = serde_json::from_str(line).map_err(|e| e.to_string())?;
-    let case: Key = line.case.parse()?;
-    if line.form != FORM {
+/// How it is damaged.
+pub(crate) fn parsed(line: &[u8]) -> Result<Option<(Key, Entry)>, String> {
+    let Some((sum, rest)) = line.strip_prefix(SUM.as_bytes()).and_then(|after| after.split_at_checked(16))
+    else {
+        // Lines had no checksum before they had this form.
+        return match serde_json::from_slice(line) {
+            Ok(OtherLine { form }) if form < FORM => Ok(None),
+            _ => Err("it has no checksum".to_owned()),
+        };
+    };
+    let rest = rest.strip_prefix(b"\",").ok_or("it has no checksum")?;
+    if *sum != *format!("{:016x}", xxh3_64(rest)).as_bytes() {
+        return Err("its checksum is that of another line".to_owned());
+    }
+    let json = [b"{", rest].concat();
+    let form: OtherLine = serde_json::from_slice(&json).map_err(|e| e.to_string())?;
+    if form.form != FORM {
         return Ok(None);
     }
+    let line: Line = serde_json::from_slice(&json).map_err(|e| e.to_string())?;
+    let case: Key = line.case.parse()?;
     let variant = line.variant.map(|variant| variant.parse::<Key>()).transpose()?;
     let entry = match (variant, line.facts, line.numbers, line.failure) {
         (None, Some(facts), None, None) => Entry::Facts(facts),
@@ -256,4 +285,74 @@ pub(crate) fn parsed(line: &str) -> Result<Option<(Key, Entry)>, String> {
         _ => return Err("it has neither numbers nor a failure".to_owned()),
     };
     Ok(Some((case, entry)))
+}
+
+/// The form of a line, whatever else it holds.
+#[derive(Deserialize)]
+struct OtherLine {
+    form: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line() -> String {
+        let numbers = Numbers {
+            energy: Some(5.25),
+            latency_mean_ns: Some(3.0),
+            latency_p99_ns: None,
+            too_deep_pct: Some(0.0),
+            too_shallow_pct: Some(1.0),
+            wakeups: Some(9.0),
+            work_ns: None,
+            decisions: 12,
+        };
+        outcome_line(Key::of(&1), Key::of(&2), &Ok(numbers))
+    }
+
+    /// As `line`, with its own checksum.
+    fn with_sum(rest: &str) -> Vec<u8> {
+        format!("{SUM}{:016x}\",{rest}", xxh3_64(rest.as_bytes())).into_bytes()
+    }
+
+    #[test]
+    fn a_line_says_what_was_kept_and_no_byte_of_it_may_change() {
+        let text = line();
+        let whole = text.trim_end().as_bytes();
+        assert!(
+            matches!(parsed(whole), Ok(Some((case, Entry::Outcome(_, Ok(n))))) if case == Key::of(&1) && n.decisions == 12)
+        );
+        assert!(serde_json::from_slice::<serde_json::Value>(whole).is_ok(), "{text}");
+        for at in 0..whole.len() {
+            for bit in [1, 0x80] {
+                let mut changed = whole.to_vec();
+                changed[at] ^= bit;
+                assert!(parsed(&changed).is_err(), "byte {at}: {}", String::from_utf8_lossy(&changed));
+            }
+            assert!(parsed(&whole[..at]).is_err(), "cut to {at} bytes");
+        }
+    }
+
+    #[test]
+    fn all_members_are_needed_and_other_forms_are_passed_over() {
+        let text = line();
+        let (_, rest) = text.trim_end().split_once(',').unwrap();
+        assert!(parsed(&with_sum(rest)).is_ok_and(|parsed| parsed.is_some()));
+        for (member, without) in [
+            ("\"energy\":5.25,", ""),
+            ("\"latency_p99_ns\":null,", ""),
+            (",\"decisions\":12", ""),
+            ("\"energy\":5.25", "\"energy\":-5.25"),
+            ("\"wakeups\"", "\"wakeup\""),
+        ] {
+            assert!(rest.contains(member), "{rest}");
+            assert!(parsed(&with_sum(&rest.replacen(member, without, 1))).is_err(), "{member}");
+        }
+        assert!(matches!(parsed(&with_sum(&rest.replacen("\"form\":2", "\"form\":3", 1))), Ok(None)));
+        assert!(matches!(parsed(b"{\"form\":1,\"case\":\"12\"}"), Ok(None)));
+        for damaged in [&b""[..], b"{}", b"\xff\xfe", b"{\"form\":2}"] {
+            assert!(parsed(damaged).is_err(), "{damaged:?}");
+        }
+    }
 }

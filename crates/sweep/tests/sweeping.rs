@@ -37,7 +37,7 @@ fn swept(request: &SweepRequest, keeping: &Keeping) -> Result<(Swept, usize), St
             runs.fetch_max(done, Ordering::Relaxed);
         }
     };
-    let listener = SweepListener { progress: &progress, estimated: &|_| () };
+    let listener = SweepListener { progress: &progress, estimated: &|_| (), warned: &|_| () };
     let done = sweep(request, keeping, &listener).map_err(|e| e.to_string())?;
     Ok((done, runs.into_inner()))
 }
@@ -182,19 +182,61 @@ fn a_sweep_goes_on_where_it_was_interrupted_and_a_repeated_one_runs_nothing() {
     let (third, runs) = report(&large, &kept_in(folder.path()));
     assert_eq!((serde_json::to_string(&third).unwrap(), runs), (fresh, 0));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "a repeated sweep writes no file");
-    // Nor are numbers that no run can have.
-    let line = format!(
-        "{{\"form\":1,\"case\":\"{0}\",\"variant\":\"{0}\",\"numbers\":{{\"energy\":-5.0,\"latency_mean_ns\":null,\
-         \"latency_p99_ns\":null,\"too_deep_pct\":null,\"too_shallow_pct\":null,\"wakeups\":null,\"decisions\":1}}}}\n",
-        "0".repeat(32)
-    );
-    fs::write(&file, line).unwrap();
-    let why = swept(&large, &kept_in(folder.path())).unwrap_err();
-    assert!(why.contains("its numbers are none that a run can have"), "{why}");
-    // What is whole and no result is not passed over.
-    fs::write(&file, "{}\n").unwrap();
-    let why = swept(&large, &kept_in(folder.path())).unwrap_err();
-    assert!(why.contains("000001.results.jsonl: line 1 is no result"), "{why}");
+}
+
+/// What a sweep that keeps its results in `folder` warns of.
+fn warned(request: &SweepRequest, folder: &Path) -> (SweepReport, usize, Vec<String>) {
+    let (warnings, runs) = (std::cell::RefCell::new(Vec::new()), AtomicUsize::new(0));
+    let progress = |what: &str, done: usize, _: usize| {
+        if what == "replaying" {
+            runs.fetch_max(done, Ordering::Relaxed);
+        }
+    };
+    let warned = |why: &str| warnings.borrow_mut().push(why.to_owned());
+    let listener = SweepListener { progress: &progress, estimated: &|_| (), warned: &warned };
+    match sweep(request, &kept_in(folder), &listener).unwrap() {
+        Swept::All(report) => (*report, runs.into_inner(), warnings.into_inner()),
+        other => unreachable!("{other:?}"),
+    }
+}
+
+#[test]
+fn damaged_lines_are_named_and_computed_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let request = request(&["teo:decay_shift=2..3"]);
+    let (fresh, runs, warnings) = warned(&request, folder.path());
+    assert_eq!((runs, warnings.len()), (8, 0));
+    let file = folder.path().join("000001.results.jsonl");
+    let whole = fs::read_to_string(&file).unwrap();
+    let lines: Vec<&str> = whole.lines().collect();
+    let of_run = lines.iter().position(|line| line.contains("\"energy\"")).unwrap();
+    // A digit of a number, bytes that are no text, an empty line, the line of an older form.
+    let digit = lines[of_run].replacen("\"decisions\":", "\"decisions\":1", 1);
+    for (damage, again, word) in [
+        (digit.as_bytes(), 1, "its checksum is that of another line"),
+        (&b"\xff\xfe{}"[..], 1, "it has no checksum"),
+        (b"", 1, "it has no checksum"),
+        (b"{\"form\":1,\"case\":\"00\"}", 1, ""),
+    ] {
+        let changed: Vec<&[u8]> = lines
+            .iter()
+            .enumerate()
+            .map(|(n, line)| if n == of_run { damage } else { line.as_bytes() })
+            .collect();
+        fs::write(&file, [&changed.join(&b'\n')[..], b"\n"].concat()).unwrap();
+        let (report, runs, warnings) = warned(&request, folder.path());
+        assert_eq!((&report, runs), (&fresh, again), "{word}");
+        let named = format!("000001.results.jsonl: line {} is damaged ({word})", of_run + 1);
+        assert_eq!(warnings.len(), usize::from(!word.is_empty()), "{warnings:?}");
+        assert!(warnings.iter().all(|why| why.contains(&named)), "{warnings:?}");
+        let (report, runs, _) = warned(&request, folder.path());
+        assert_eq!((&report, runs), (&fresh, 0));
+        for other in fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()) {
+            if other != file {
+                fs::remove_file(other).unwrap();
+            }
+        }
+    }
 }
 
 #[test]
@@ -213,6 +255,16 @@ fn shards_in_one_folder_come_to_the_whole() {
     assert_eq!(gathered, report(&request, &Keeping::default()).0);
 }
 
+/// `text` with another number of decisions in its first result, and the checksum of that.
+fn contradicting(text: &str) -> String {
+    let changed = |line: &str| {
+        let (_, rest) = line.split_once(',').unwrap();
+        let rest = rest.replacen("\"decisions\":", "\"decisions\":1", 1);
+        format!("{{\"sum\":\"{:016x}\",{rest}\n", xxhash_rust::xxh3::xxh3_64(rest.as_bytes()))
+    };
+    text.lines().map(changed).collect()
+}
+
 #[test]
 fn two_files_with_different_numbers_for_one_setting_are_named() {
     let folder = tempfile::tempdir().unwrap();
@@ -224,7 +276,7 @@ fn two_files_with_different_numbers_for_one_setting_are_named() {
     let second = folder.path().join("other-000001.results.jsonl");
     fs::write(&second, &text).unwrap();
     assert_eq!(report(&request, &kept_in(folder.path())).1, 0);
-    fs::write(&second, text.replacen("\"decisions\":", "\"decisions\":1", 1)).unwrap();
+    fs::write(&second, contradicting(&text)).unwrap();
     let why = swept(&request, &kept_in(folder.path())).unwrap_err();
     let both = "000001.results.jsonl and other-000001.results.jsonl gave different numbers for one setting";
     assert!(why.contains(both), "{why}");
@@ -247,7 +299,7 @@ fn a_recording_that_vanishes_is_named_and_the_others_keep_their_results() {
             fs::remove_file(&gone).ok();
         }
     };
-    let listener = SweepListener { progress: &vanish, estimated: &|_| () };
+    let listener = SweepListener { progress: &vanish, estimated: &|_| (), warned: &|_| () };
     let done = sweep(&request, &Keeping::default(), &listener).unwrap();
     let Swept::All(report) = done else { unreachable!("{done:?}") };
     assert_eq!(report.cases.len(), 1);
@@ -272,7 +324,7 @@ fn of_a_folder_what_vanishes_is_lost_and_what_never_was_a_recording_is_not() {
             fs::remove_file(folder.path().join("sleeploop.dat")).ok();
         }
     };
-    let listener = SweepListener { progress: &vanish, estimated: &|_| () };
+    let listener = SweepListener { progress: &vanish, estimated: &|_| (), warned: &|_| () };
     let done = sweep(&request, &Keeping::default(), &listener).unwrap();
     let Swept::All(report) = done else { unreachable!("{done:?}") };
     let mut missed: Vec<(&str, bool)> =
@@ -298,7 +350,7 @@ fn changed_meanwhile(folder: &Path, then: impl Fn(&Path, &Path) + Sync) -> Resul
             then(&copy, &machine);
         }
     };
-    let listener = SweepListener { progress: &change, estimated: &|_| () };
+    let listener = SweepListener { progress: &change, estimated: &|_| (), warned: &|_| () };
     match sweep(&request, &kept_in(&folder.join("kept")), &listener).map_err(|e| e.to_string())? {
         Swept::All(report) => Ok(*report),
         other => unreachable!("{other:?}"),
