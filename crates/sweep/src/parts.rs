@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
-use std::io::Write as _;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -13,7 +12,7 @@ use crate::design::Design;
 use crate::key::Key;
 use crate::order::{Order, SentCode};
 use crate::request::SweepRequest;
-use crate::store::{Entry, Store, parsed};
+use crate::store::{Entry, Store, append, parsed};
 
 /// A sweep whose parts are computed elsewhere.
 pub struct Parts {
@@ -156,7 +155,7 @@ impl Parts {
             }
         };
         let written =
-            OpenOptions::new().append(true).open(&path).and_then(|mut file| file.write_all(lines.as_bytes()));
+            OpenOptions::new().append(true).open(&path).and_then(|mut file| append(&mut file, lines));
         written.map_err(|e| CommandError::file(&path, e))?;
         for entry in entries {
             mark(&mut self.kept, &self.settings, self.design.len(), case, &entry);

@@ -220,7 +220,8 @@ impl Sweep {
         // So many recordings are in memory at a time, or the blocks of them that are read.
         for group in by_case.chunks(rayon::current_num_threads()) {
             progress("replaying", done.load(Ordering::Relaxed), of);
-            let opened: Vec<_> = group.par_iter().map(|(case, _)| self.open(*case)).collect();
+            let opened = group.par_iter().map(|(case, _)| self.open(*case));
+            let opened = opened.collect::<Result<Vec<_>, CommandError>>()?;
             let mut open = Vec::new();
             for ((case, todo), opened) in group.iter().zip(opened) {
                 match opened {
@@ -253,18 +254,19 @@ impl Sweep {
         Ok(())
     }
 
-    /// Opens a case, with what has to be known of it.
-    fn open(&self, case: usize) -> Result<(OpenCase, CaseFacts), Unopened> {
+    /// Opens a case, with what has to be known of it; or why it is left out.
+    ///
+    /// # Errors
+    /// [`CommandError`] where what is known of it cannot be kept.
+    fn open(&self, case: usize) -> Result<Result<(OpenCase, CaseFacts), Unopened>, CommandError> {
         let case = &self.cases[case];
         let kept = self.kept.facts.get(&case.key);
         let facts = |open: &OpenCase| kept.map_or_else(|| open.facts(), |facts| Ok(facts.clone()));
-        let (open, facts) = case.open_unchanged(facts)?;
-        if let Some(store) = self.store.as_ref().filter(|_| kept.is_none()) {
-            store
-                .keep_facts(case.key, &facts)
-                .map_err(|why| Unopened { why: why.to_string(), lost: false })?;
+        let opened = case.open_unchanged(facts);
+        if let (Some(store), None, Ok((_, facts))) = (&self.store, kept, &opened) {
+            store.keep_facts(case.key, facts)?;
         }
-        Ok((open, facts))
+        Ok(opened)
     }
 
     fn run_one(&self, open: &OpenCase, one: &Todo) -> Result<((Key, Key), Outcome), CommandError> {

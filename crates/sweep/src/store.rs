@@ -7,7 +7,7 @@
 //! and counts as none; so does a damaged one, with a warning. What another version wrote is passed over.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -128,13 +128,16 @@ impl Store {
     }
 
     /// Writes whole lines to the file of this process.
+    ///
+    /// # Errors
+    /// [`CommandError::File`] of the folder where it takes no more.
     pub(crate) fn keep(&self, text: &str) -> Result<(), CommandError> {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         if file.is_none() {
-            *file = Some(new_file(&self.folder, "").map_err(|e| CommandError::file(&self.folder, e))?);
+            *file = Some(new_file(&self.folder, "").map_err(|e| takes_no_more(&self.folder, &e))?);
         }
-        let Some((path, file)) = file.as_mut() else { unreachable!("the file was just made") };
-        file.write_all(text.as_bytes()).map_err(|e| CommandError::file(path, e))
+        let Some((_, file)) = file.as_mut() else { unreachable!("the file was just made") };
+        append(file, text).map_err(|e| takes_no_more(&self.folder, &e))
     }
 
     /// Makes a file for what `whose` computes, whose name begins so.
@@ -143,7 +146,7 @@ impl Store {
     /// [`CommandError::File`] when it cannot be made.
     pub(crate) fn file_of(&self, whose: &str) -> Result<PathBuf, CommandError> {
         let (path, _) =
-            new_file(&self.folder, &format!("{whose}-")).map_err(|e| CommandError::file(&self.folder, e))?;
+            new_file(&self.folder, &format!("{whose}-")).map_err(|e| takes_no_more(&self.folder, &e))?;
         Ok(path)
     }
 }
@@ -172,11 +175,29 @@ fn text(line: &Line) -> String {
     format!("{SUM}{:016x}\",{rest}\n", xxh3_64(rest.as_bytes()))
 }
 
-/// A file with a name that no other has.
+/// The error of a folder that takes no more results.
+fn takes_no_more(folder: &Path, e: &io::Error) -> CommandError {
+    let why = format!(
+        "results cannot be kept here: {e}; what was kept before stays: make room, or name a folder that can be written to (--to), \
+         and sweep once more"
+    );
+    CommandError::file(folder, why)
+}
+
+/// Writes whole lines to the end of a file that nobody else writes to, or nothing.
+pub(crate) fn append(file: &mut File, text: &str) -> io::Result<()> {
+    let before = file.metadata()?.len();
+    file.write_all(text.as_bytes()).inspect_err(|_| {
+        // What a full disk took of a line would spoil the next one.
+        let _ = file.set_len(before);
+    })
+}
+
+/// A file with a name that no other has, to be written at its end.
 fn new_file(folder: &Path, begin: &str) -> io::Result<(PathBuf, File)> {
     for n in 1_u64.. {
         let path = folder.join(format!("{begin}{n:06}{ENDING}"));
-        match File::create_new(&path) {
+        match OpenOptions::new().append(true).create_new(true).open(&path) {
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
             file => return Ok((path, file?)),
         }

@@ -136,7 +136,8 @@ impl Workplace {
             return Err(unread(CommandError::input(&recording.file.path, why)));
         }
         let known = |open: &OpenCase| facts.then(|| open.facts()).transpose();
-        let (open, known) = case.open_unchanged(known).map_err(|e| PartFailure::Recording(reworded(&e.why)))?;
+        let (open, known) =
+            case.open_unchanged(known).map_err(|e| PartFailure::Recording(reworded(&e.why)))?;
         let mut lines = String::new();
         if let Some(mut known) = known {
             known.warnings.iter_mut().chain(&mut known.assumes).for_each(|text| *text = reworded(text));

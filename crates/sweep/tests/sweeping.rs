@@ -398,6 +398,22 @@ fn what_changes_while_a_sweep_runs_is_named_and_nothing_of_it_is_kept() {
 }
 
 #[test]
+fn a_folder_that_takes_no_more_is_at_fault_and_not_a_recording() {
+    let folder = tempfile::tempdir().unwrap();
+    let (to, away) = (folder.path().join("kept"), folder.path().join("away"));
+    let request = request(&["teo:decay_shift=2..3"]);
+    let moved = |what: &str, done: usize, _: usize| {
+        if what == "replaying" && done == 0 {
+            fs::rename(&to, &away).ok();
+        }
+    };
+    let listener = SweepListener { progress: &moved, estimated: &|_| (), warned: &|_| () };
+    let why = sweep(&request, &kept_in(&to), &listener).unwrap_err().to_string();
+    assert!(why.starts_with(&format!("{}: results cannot be kept here: ", to.display())), "{why}");
+    assert!(!why.contains("no recording is left") && !why.contains(".dat"), "{why}");
+}
+
+#[test]
 fn the_number_of_threads_changes_no_byte() {
     let request = request(&["teo-util:util_threshold_shift=4|6", "menu:intervals=8"]);
     let on = |threads: usize| {
