@@ -94,6 +94,7 @@ pub fn sweep(
     keeping: &Keeping,
     listener: &SweepListener<'_>,
 ) -> Result<Swept, CommandError> {
+    request.check_workload_options()?;
     let to = keeping.to.as_deref();
     if let Some(folder) = to.filter(|_| elsewhere::wants_parts()) {
         elsewhere::give(Parts::of(request, folder)?);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::path::PathBuf;
 
-use idlewise_recording::{RecordingOptions, ReplaySetup};
+use idlewise_recording::{CommandError, RecordingOptions, ReplaySetup};
 use idlewise_score::Measure;
 use idlewise_score::measure::{ENERGY, LATENCY_MEAN};
 use schemars::JsonSchema;
@@ -67,6 +67,25 @@ pub struct SweepRequest {
 }
 
 impl SweepRequest {
+    /// Options of workloads do nothing where there is none.
+    ///
+    /// # Errors
+    /// [`CommandError::Conflict`] with the first of them.
+    pub(crate) fn check_workload_options(&self) -> Result<(), CommandError> {
+        let given = [
+            ("--seeds", "seeds", self.seeds.is_some()),
+            ("--seconds", "duration_ns", self.duration_ns.is_some()),
+            ("--cpufreq", "cpufreq", self.cpufreq.is_some()),
+            ("--signal", "signal", self.signal.is_some()),
+        ];
+        let idle = given.into_iter().find(|(_, _, is_given)| *is_given && self.workloads.is_empty());
+        let Some((option, field, _)) = idle else { return Ok(()) };
+        let why = format!(
+            "{option} (`{field}` in a plan) is for workloads, and none is given: leave it out, or name one with --workload"
+        );
+        Err(CommandError::conflict(&[option], why))
+    }
+
     /// How settings are drawn, where they are.
     pub(crate) fn draw(&self) -> Option<Draw> {
         self.sample.map(|n| Draw { n, method: self.method, seed: self.seed })

@@ -165,6 +165,21 @@ fn a_workload_that_cannot_be_simulated_is_named() {
 }
 
 #[test]
+fn options_of_workloads_are_refused_where_there_is_none() {
+    let recordings = || request(&["teo:decay_shift=2..3"]);
+    let word = || Some("schedutil".to_owned());
+    for (request, words) in [
+        (SweepRequest { seeds: Some("1..2".to_owned()), ..recordings() }, "--seeds (`seeds` in a plan)"),
+        (SweepRequest { duration_ns: Some(1 << 30), ..recordings() }, "--seconds (`duration_ns` in a plan)"),
+        (SweepRequest { cpufreq: word(), ..recordings() }, "--cpufreq (`cpufreq` in a plan)"),
+        (SweepRequest { signal: word(), ..recordings() }, "--signal (`signal` in a plan)"),
+    ] {
+        let why = swept(&request, &Keeping::default()).unwrap_err();
+        assert!(why.starts_with(words) && why.contains("name one with --workload"), "{why}");
+    }
+}
+
+#[test]
 fn a_sweep_goes_on_where_it_was_interrupted_and_a_repeated_one_runs_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let (small, large) = (request(&["teo:decay_shift=2..3"]), request(&["teo:decay_shift=1..4"]));
