@@ -74,3 +74,40 @@ fn a_recording_that_cannot_be_read_is_left_out_and_the_command_fails() {
     assert!(status == Some(2) && why.contains("broken.dat"), "{why}");
     assert!(said.contains("left out  broken.dat") && said.contains("on 1 recording"), "{said}");
 }
+
+/// Five recordings of several machines, under four settings.
+fn of_five(more: &[&str]) -> (Option<i32>, String, String) {
+    let names =
+        ["sim-haswell-ep-timer", "sim-ice-lake-sp-periodic", "sim-skylake-sp-periodic", "sim-mt8196-timers"];
+    let files: Vec<String> =
+        names.iter().chain(&["sim-sapphire-rapids-web"]).map(|name| format!("corpus/{name}.tape")).collect();
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    run(&[&files[..], &["-g", "teo:decay_shift=1..4"], more].concat())
+}
+
+#[test]
+fn rows_off_the_front_are_marked_as_those_on_it() {
+    let (status, said, why) = of_five(&["-v"]);
+    assert_eq!(status, Some(0), "{why}");
+    let rows: Vec<&str> = said.lines().filter(|line| line.contains("+0.0%")).collect();
+    assert!(rows.iter().any(|row| !row.trim_end().ends_with("front")), "{said}");
+    for row in rows.iter().filter(|row| !row.contains("(teo)")) {
+        assert!(row.contains("+0.0%~") && !row.contains("+0.0% "), "{row}");
+    }
+    assert!(said.contains("~ the 95 % interval") && !said.contains("? it was not computed"), "{said}");
+}
+
+#[test]
+fn a_page_counts_settings_in_one_way_and_labels_its_notes() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("sweep.html");
+    let (status, said, why) = of_five(&["--report", page.to_str().unwrap()]);
+    assert_eq!(status, Some(0), "{why}");
+    assert!(said.starts_with("teo, 4 settings; on 5 recordings"), "{said}");
+    let html = fs::read_to_string(&page).unwrap();
+    assert!(html.contains("\"title\":\"teo, 4 settings\""), "no title");
+    for label in ["sweep", "front", "changes", "intervals"] {
+        assert!(html.contains(&format!("\"label\":\"{label}\",\"text\"")), "{label}");
+    }
+    assert!(!html.contains("\"label\":\"\",\"text\""), "a note without a label");
+}

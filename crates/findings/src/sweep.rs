@@ -36,6 +36,10 @@ pub fn sweep_page(r: &SweepReport) -> Report {
 fn of_width(r: &SweepReport, details: bool, width: Option<usize>) -> Report {
     let mut out = Report { data: Some(idlewise_data::sweep(r)), width, ..Report::default() };
     head(r, &mut out);
+    // A page calls every note something.
+    if width.is_none() {
+        out.preamble.iter_mut().for_each(|line| label(line, "sweep"));
+    }
     let parts = Parts::of(r);
     let alike = alike(r);
     let rows = if details { (0..r.settings.len()).collect() } else { shown(r, &alike) };
@@ -48,8 +52,19 @@ fn of_width(r: &SweepReport, details: bool, width: Option<usize>) -> Report {
             out.tables.push(all);
         }
     }
-    foot(r, details, &mut out);
+    foot(r, &rows, details, &mut out);
+    if width.is_none() {
+        let labels = ["front", "changes", "intervals"];
+        out.footer.iter_mut().zip(labels).for_each(|(line, name)| label(line, name));
+    }
     out
+}
+
+/// Gives a line without a label one.
+fn label(line: &mut Line, name: &str) {
+    if line.label().is_none() {
+        *line = Line::new(name, line.text());
+    }
 }
 
 /// How much a sweep is, and how long it will take, in a sentence.
@@ -249,6 +264,7 @@ fn shown(r: &SweepReport, alike: &Alike) -> Vec<usize> {
 fn table(r: &SweepReport, parts: &Parts<'_>, rows: &[usize], alike: &Alike, details: bool) -> Table {
     let all = measures_of(r);
     let measures = || all.iter().copied().filter(|m| details || m.name != "wakeups");
+    let has_intervals = has_intervals(r);
     let has_alike = !details && rows.iter().any(|n| alike.others.contains_key(n));
     let mut t = Table::new("", parts.heads.clone());
     t.text_columns = parts.heads.len();
@@ -261,7 +277,9 @@ fn table(r: &SweepReport, parts: &Parts<'_>, rows: &[usize], alike: &Alike, deta
     for &n in rows {
         let s = &r.settings[n];
         let mut cells = parts.cells(r, s, n == 0);
-        cells.extend(measures().zip(&best).map(|(m, best)| cell(s, m, *best)));
+        // The baseline's changes against itself are none for certain.
+        let marked = has_intervals && n != 0;
+        cells.extend(measures().zip(&best).map(|(m, best)| cell(s, m, *best, marked)));
         cells.extend(details.then(|| if s.on_front { "front" } else { "" }.to_owned()));
         let others = alike.others.get(&n).map_or_else(String::new, |others| format!("+{others}"));
         cells.extend(has_alike.then_some(others));
@@ -280,12 +298,24 @@ fn head_of(m: &Measure) -> &'static str {
     }
 }
 
-fn cell(s: &SettingResult, m: &Measure, best: f64) -> String {
+/// The change in `m`; `marked` by whether its interval holds none, or is not known.
+fn cell(s: &SettingResult, m: &Measure, best: f64, marked: bool) -> String {
     let Some(change) = s.changes.iter().find(|c| c.measure == m) else { return UNKNOWN.to_owned() };
     let Some(mean) = change.mean else { return UNKNOWN.to_owned() };
     let unit = if m.unit == Unit::Share { "pp" } else { "%" };
     let best = if mean <= best { "*" } else { "" };
-    format!("{}{unit}{}{best}", signed(mean, 1), if is_unclear(change) { "~" } else { "" })
+    let mark = match change.interval {
+        _ if !marked => "",
+        None => UNKNOWN,
+        Some(_) if is_unclear(change) => "~",
+        Some(_) => "",
+    };
+    format!("{}{unit}{mark}{best}", signed(mean, 1))
+}
+
+/// Whether there are intervals, of whatever setting.
+fn has_intervals(r: &SweepReport) -> bool {
+    r.settings.iter().flat_map(|s| &s.changes).any(|c| c.interval.is_some())
 }
 
 /// What a case of it is.
@@ -311,7 +341,7 @@ fn is_unclear(change: &SettingChange) -> bool {
     change.interval.is_some_and(|i| i.low <= 0.0 && 0.0 <= i.high)
 }
 
-fn foot(r: &SweepReport, details: bool, out: &mut Report) {
+fn foot(r: &SweepReport, rows: &[usize], details: bool, out: &mut Report) {
     let front: Vec<&SettingResult> = r.settings.iter().filter(|s| s.on_front).collect();
     let names: Vec<&str> =
         measures_of(r).into_iter().filter(|m| r.front.contains(&m.name)).map(head_of).collect();
@@ -331,12 +361,18 @@ fn foot(r: &SweepReport, details: bool, out: &mut Report) {
         "changes against {}{over}; less is better; * best of all settings{more}",
         r.baseline
     )));
-    let has_intervals = front.iter().flat_map(|s| &s.changes).any(|c| c.interval.is_some());
     let all: Vec<&SweepCase> = r.cases.iter().collect();
     let over = if distinct(&all, &|f| f.machine.clone()).len() > 1 { "machines" } else { inputs_of(r) };
-    if has_intervals {
-        out.footer
-            .push(Line::plain(format!("~ the 95 % interval, resampled over {over}, holds no change at all")));
+    if has_intervals(r) {
+        let lacks =
+            |n: &&usize| r.settings[**n].changes.iter().any(|c| c.mean.is_some() && c.interval.is_none());
+        let unknown = if rows.iter().filter(|n| **n != 0).any(|n| lacks(&n)) {
+            "; ? it was not computed: there are many settings, and this one is not on the front, or too few of its cases have a number"
+        } else {
+            ""
+        };
+        let is = format!("~ the 95 % interval, resampled over {over}, holds no change at all{unknown}");
+        out.footer.push(Line::plain(is));
     } else if r.cases.len() > 1 {
         let each = inputs_of(r);
         out.footer

@@ -17,13 +17,16 @@ const MOST: usize = 1500;
 pub fn sweep(r: &SweepReport, of: Source<'_>) -> PageData {
     let names: BTreeSet<&str> = r.governors.iter().map(|g| g.governor.as_str()).collect();
     let names: Vec<&str> = names.into_iter().collect();
-    let title = format!("{}, {} settings", names.join(", "), r.settings.len());
+    // As everywhere, without the baseline.
+    let settings_of_governors: u64 = r.governors.iter().map(|g| g.settings).sum();
+    let plural = if settings_of_governors == 1 { "" } else { "s" };
+    let title = format!("{}, {settings_of_governors} setting{plural}", names.join(", "));
     let mut out = of.page(Kind::Sweep, &title);
     out.hashes = sweep_hashes(r);
     let shown = shown(r);
     if shown.len() < r.settings.len() {
         out.sampled.push(format!(
-            "To keep this page small, its pictures show {} of {} settings: those of the front, and others at even distances.",
+            "To keep this page small, its pictures show {} of {} settings (the baseline is one): those of the front, and others at even distances.",
             shown.len(),
             r.settings.len()
         ));

@@ -25,7 +25,8 @@ pub fn measures(has_workloads: bool) -> Vec<&'static Measure> {
     DECIDING.into_iter().chain(has_workloads.then_some(&WORK)).collect()
 }
 
-/// The measures that decide, of a governor on a case. One that is not known is kept as `null`: a member that is missing is an error.
+// A measure that is not known is kept as `null`; where one is missing, the line that kept it is damaged.
+/// The measures that decide, of a governor on a case.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Numbers {
     /// Idle energy of a recording, energy of the CPUs of a workload, in the unit of the case.

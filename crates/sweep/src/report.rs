@@ -104,8 +104,8 @@ pub struct SettingChange {
     pub measure: &'static Measure,
     /// The geometric mean of the ratios as a change, %; of shares the mean change, percentage points. Nothing where it is not known.
     pub mean: Option<f64>,
-    /// The 95 % interval of the mean, resampled over machines, or over recordings and workloads where there is one machine; of settings
-    /// on the front, where there are five or more.
+    /// The 95 % interval of the mean, resampled over machines, or over recordings and workloads where there is one machine, where there
+    /// are five or more; of more than 300 settings those on the front have one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Interval>,
 }

@@ -26,6 +26,9 @@ struct Judged<'s> {
     oracle_energy: Option<f64>,
 }
 
+/// Of more settings than this, only those on the front have intervals: resampling takes a few ms for each.
+const MOST_INTERVALS: usize = 300;
+
 /// A measure, and what its numbers are.
 type Measured = (&'static Measure, Column);
 
@@ -83,7 +86,9 @@ impl Sweep {
         for (setting, on) in settings.iter_mut().zip(on_front) {
             setting.on_front = on;
         }
-        settings.par_iter_mut().filter(|s| s.on_front).for_each(|s| intervals(s, &judged, &columns));
+        let all_have = settings.len() <= MOST_INTERVALS;
+        let having = settings.par_iter_mut().filter(|s| all_have || s.on_front);
+        having.for_each(|s| intervals(s, &judged, &columns));
         let swept = self.design.spaces.iter().map(|space| SweptGovernor {
             governor: space.name.clone(),
             parameters: space.axes.clone(),

@@ -82,6 +82,32 @@ fn the_numbers_of_a_sweep_are_those_of_a_replay() {
     assert!(report.settings.iter().any(|s| s.on_front));
 }
 
+#[test]
+fn all_settings_have_intervals_and_of_many_those_of_the_front() {
+    let names =
+        ["sim-haswell-ep-timer", "sim-ice-lake-sp-periodic", "sim-skylake-sp-periodic", "sim-mt8196-timers"];
+    let names = names.into_iter().chain(["sim-sapphire-rapids-web"]);
+    let sweep_of = |governor: &str| {
+        let recordings = names.clone().map(|name| root().join(format!("corpus/{name}.tape"))).collect();
+        report(
+            &SweepRequest { recordings, platforms: Vec::new(), ..request(&[governor]) },
+            &Keeping::default(),
+        )
+        .0
+    };
+    let report = sweep_of("teo:decay_shift=1..4");
+    assert!(report.settings.iter().any(|s| !s.on_front) && report.settings.iter().any(|s| s.on_front));
+    let changes = || report.settings.iter().flat_map(|s| &s.changes);
+    // Of what falls to 0 there is no mean and no interval.
+    assert!(changes().filter(|c| c.mean.is_some()).all(|c| c.interval.is_some()), "{:?}", report.settings);
+    // Of many settings those of the front alone.
+    let many = sweep_of("teo:residency_threshold_ns=0..300");
+    assert!(many.settings.len() > 300);
+    for s in &many.settings {
+        assert_eq!(s.changes.iter().any(|c| c.interval.is_some()), s.on_front, "{}", s.setting);
+    }
+}
+
 fn of_workloads(workloads: &[&str], seeds: &str) -> SweepRequest {
     SweepRequest {
         governors: vec!["teo-util:util_threshold_shift=4|7".to_owned()],
