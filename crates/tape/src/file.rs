@@ -41,7 +41,8 @@ pub enum TapeFileError {
     /// Not a tape at all.
     #[error("not a tape: a tape begins with {MAGIC:?}")]
     NotATape,
-    #[error("tape version {found}; this program reads version {VERSION}: make the tape again from its trace")]
+    #[error("tape version {found}; this program reads version {VERSION}: {}",
+        if *.found > VERSION { "install a newer idlewise" } else { "make the tape again from its trace" })]
     Version { found: u16 },
     /// The bytes have changed since they were written.
     #[error(

@@ -249,10 +249,14 @@ fn the_reasons_for_refusing_are_told_apart() {
     for version in [0, VERSION + 1, u16::MAX] {
         let mut other = bytes.clone();
         other[6..8].copy_from_slice(&version.to_le_bytes());
-        let error = read(&other).unwrap_err();
-        assert!(matches!(error, TapeFileError::Version { found } if found == version));
+        let Err(error @ TapeFileError::Version { .. }) = read(&other) else { panic!("version {version}") };
         let text = error.to_string();
-        assert!(text.contains(&version.to_string()) && text.contains("make the tape again"), "{text}");
+        let (newer, older) =
+            (text.contains("install a newer idlewise"), text.contains("make the tape again"));
+        assert!(
+            text.contains(&version.to_string()) && newer == (version > VERSION) && older != newer,
+            "{text}"
+        );
     }
 }
 
