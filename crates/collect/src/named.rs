@@ -132,7 +132,7 @@ pub fn listed(given: &[NamedRecordings]) -> Result<Vec<RecordingFile>, CommandEr
             NamedRecordings::Here(path) if path.join(INDEX).is_file() => out.extend(of_corpus(path, path)?),
             NamedRecordings::Here(path) if path.is_dir() => {
                 let mut inside = Vec::new();
-                below(path, &mut inside)?;
+                below(path, path, &mut inside)?;
                 out.extend(all_inside(path, inside)?);
             }
             NamedRecordings::Here(path) => {
@@ -167,8 +167,14 @@ fn lies_next_to_one(path: &Path) -> bool {
     NEXT_TO_ONE.contains(&path.extension().and_then(|e| e.to_str()).unwrap_or(""))
 }
 
-fn below(folder: &Path, out: &mut Vec<PathBuf>) -> Result<(), CommandError> {
-    let wrong = |e| CommandError::file(folder, e);
+/// The files in `folder` and below it; `named` is the folder that the user named.
+fn below(named: &Path, folder: &Path, out: &mut Vec<PathBuf>) -> Result<(), CommandError> {
+    let wrong = |e| {
+        let whose =
+            if folder == named { "this folder".to_owned() } else { format!("{} in it", folder.display()) };
+        let what = "name a folder that holds recordings alone, or the recordings themselves";
+        CommandError::input(named, format!("{whose} cannot be read ({e}); {what}"))
+    };
     let mut entries: Vec<PathBuf> = Vec::new();
     for entry in fs::read_dir(folder).map_err(wrong)? {
         entries.push(entry.map_err(wrong)?.path());
@@ -181,7 +187,7 @@ fn below(folder: &Path, out: &mut Vec<PathBuf>) -> Result<(), CommandError> {
         }
         // A link to a folder may lead around in circles.
         if path.is_dir() && !path.is_symlink() {
-            below(&path, out)?;
+            below(named, &path, out)?;
         } else if path.is_file() {
             out.push(path);
         }
@@ -202,5 +208,28 @@ pub fn open_recording(path: &Path, setup: &ReplaySetup) -> Result<(Placement, Re
             Ok((Placement::open_one(path, setup)?, setup.clone()))
         }
         placement => Ok((placement?, own)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_cannot_be_read_is_named_with_what_to_do() {
+        let folder = tempfile::tempdir().unwrap();
+        let (named, gone) = (folder.path(), folder.path().join("gone"));
+        let why = |folder: &Path| below(named, folder, &mut Vec::new()).unwrap_err().to_string();
+        let of_one_inside = why(&gone);
+        let begin = format!("{}: {} in it cannot be read (", named.display(), gone.display());
+        assert!(of_one_inside.starts_with(&begin), "{of_one_inside}");
+        let itself = below(&gone, &gone, &mut Vec::new()).unwrap_err().to_string();
+        assert!(itself.starts_with(&format!("{}: this folder cannot be read (", gone.display())), "{itself}");
+        for text in [of_one_inside, itself] {
+            assert!(
+                text.ends_with("name a folder that holds recordings alone, or the recordings themselves"),
+                "{text}"
+            );
+        }
     }
 }
