@@ -45,10 +45,7 @@ pub(crate) fn run(a: &SweepCommandArgs) -> Done {
             say_line(&format!("{runs} runs, {ran} of them now; the same command without --shard shows all"))?;
             all_read(&left_out)
         }
-        Swept::Nothing(estimate) => {
-            say_line(&view::sweep_estimate(&estimate))?;
-            Ok(true)
-        }
+        Swept::Nothing(estimate) => say_line(&view::sweep_estimate(&estimate)).map(|()| true),
     }
 }
 
