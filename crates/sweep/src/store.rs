@@ -265,7 +265,7 @@ fn read(path: &Path, take: &mut impl FnMut(Key, Entry)) -> Result<Option<String>
     };
     Ok(first.map(|(n, why)| {
         format!(
-            "{}: line {n} is damaged ({why}){more}; they count as none, and what they kept is computed where no other line has it",
+            "{}: line {n} is damaged ({why}){more}; a damaged line counts as none, and its result is computed where no other line has it",
             path.display()
         )
     }))
@@ -286,7 +286,7 @@ pub(crate) fn parsed(line: &[u8]) -> Result<Option<(Key, Entry)>, String> {
     };
     let rest = rest.strip_prefix(b"\",").ok_or("it has no checksum")?;
     if *sum != *format!("{:016x}", xxh3_64(rest)).as_bytes() {
-        return Err("its checksum is that of another line".to_owned());
+        return Err("its checksum is wrong".to_owned());
     }
     let json = [b"{", rest].concat();
     let form: OtherLine = serde_json::from_slice(&json).map_err(|e| e.to_string())?;

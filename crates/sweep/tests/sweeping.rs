@@ -254,7 +254,7 @@ fn damaged_lines_are_named_and_computed_again() {
     // A digit of a number, bytes that are no text, an empty line, the line of an older form.
     let digit = lines[of_run].replacen("\"decisions\":", "\"decisions\":1", 1);
     for (damage, again, word) in [
-        (digit.as_bytes(), 1, "its checksum is that of another line"),
+        (digit.as_bytes(), 1, "its checksum is wrong"),
         (&b"\xff\xfe{}"[..], 1, "it has no checksum"),
         (b"", 1, "it has no checksum"),
         (b"{\"form\":1,\"case\":\"00\"}", 1, ""),
