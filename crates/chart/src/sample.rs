@@ -44,14 +44,26 @@ pub(crate) fn shrunk(data: &PageData, excess: usize) -> Result<PageData, ChartEr
     for (name, rows_are, part) in SAMPLED {
         let Some(size) = sizes.get(name).copied().filter(|_| excess > 0) else { continue };
         let Some(table) = data.tables.iter_mut().find(|t| t.name == name) else { continue };
-        // Each gives its share of what has to go; a little more, because rows are not all equally long.
-        let of_this = excess * size / all;
-        let percent = 100 - (of_this * 105).div_ceil(size).min(99);
+        // Each gives its share of what has to go.
+        let room = size.saturating_sub((excess * size).div_ceil(all));
         let before = table.rows.len();
-        match part {
-            Part::Beginning => keep_beginning(table, percent),
-            Part::Every => keep_every(&mut table.rows, percent),
-        }
+        let bytes: Vec<usize> = table
+            .rows
+            .iter()
+            .map(|row| Ok(escaped(&serde_json::to_string(row)?).len() + 1))
+            .collect::<Result<_, ChartError>>()?;
+        // Rows are not equally long: those that begin a timeline have their reasons.
+        let kept_at = |percent| match part {
+            Part::Beginning => beginning(table, percent),
+            Part::Every => every(before, percent),
+        };
+        let fits = |kept: &[bool]| {
+            bytes.iter().zip(kept).filter(|(_, kept)| **kept).map(|(b, _)| b).sum::<usize>() <= room
+        };
+        let percents: Vec<usize> = (0..100).collect();
+        let too_many = percents.partition_point(|percent| fits(&kept_at(*percent)));
+        let mut kept = kept_at(too_many.saturating_sub(1)).into_iter();
+        table.rows.retain(|_| kept.next() == Some(true));
         let how = match part {
             Part::Beginning => "the beginning of each timeline",
             Part::Every => "at even distances",
@@ -64,20 +76,17 @@ pub(crate) fn shrunk(data: &PageData, excess: usize) -> Result<PageData, ChartEr
     Ok(data)
 }
 
-fn keep_every(rows: &mut Vec<Vec<Cell>>, percent: usize) {
-    let mut at = 0;
-    rows.retain(|_| {
-        at += 1;
-        at * percent / 100 != (at - 1) * percent / 100
-    });
+/// Which of `rows` rows stay, at even distances.
+fn every(rows: usize, percent: usize) -> Vec<bool> {
+    (1..=rows).map(|at| at * percent / 100 != (at - 1) * percent / 100).collect()
 }
 
-/// Keeps, for each CPU of each recording, the periods that begin first, in all lanes up to the same time.
-fn keep_beginning(table: &mut Table, percent: usize) {
+/// Which rows stay: for each CPU of each recording, the periods that begin first, in all lanes up to the same time.
+fn beginning(table: &Table, percent: usize) -> Vec<bool> {
     let (Some(recording), Some(cpu), Some(start)) =
         (table.column("recording"), table.column("cpu"), table.column("start_ns"))
     else {
-        return keep_every(&mut table.rows, percent);
+        return every(table.rows.len(), percent);
     };
     let key = |row: &[Cell]| format!("{:?} {:?}", row.get(recording), row.get(cpu));
     let time = |row: &[Cell]| match row.get(start) {
@@ -96,5 +105,5 @@ fn keep_beginning(table: &mut Table, percent: usize) {
             (key, end)
         })
         .collect();
-    table.rows.retain(|row| ends.get(&key(row)).is_some_and(|end| time(row) < *end));
+    table.rows.iter().map(|row| ends.get(&key(row)).is_some_and(|end| time(row) < *end)).collect()
 }

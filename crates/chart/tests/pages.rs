@@ -81,6 +81,24 @@ fn a_page_that_would_be_too_large_says_what_it_leaves_out() {
     assert_eq!(first(&rows(large, "timeline")), first(&rows(&held, "timeline")));
 }
 
+/// The first rows of a timeline have their reasons and are long; the others are short.
+#[test]
+fn rows_that_are_not_equally_long_leave_a_page_that_is_small_enough() {
+    let mut data = sample("large").clone();
+    let timeline = data.tables.iter_mut().find(|t| t.name == "timeline").unwrap();
+    let why = timeline.columns.iter().position(|c| c.name == "why").unwrap();
+    timeline.rows.truncate(4_000);
+    for row in timeline.rows.iter_mut().take(2_000) {
+        row[why] = "because of all that was seen before it; ".repeat(60).into();
+    }
+    data.tables.retain(|t| t.name != "points");
+    let html = page(&data).unwrap();
+    assert!(html.len() <= LIMIT, "{}", html.len());
+    let held = self::data(&html);
+    let kept = held.tables.iter().find(|t| t.name == "timeline").unwrap().rows.len();
+    assert!((100..2_000).contains(&kept), "{kept}");
+}
+
 #[test]
 fn a_page_whose_answer_alone_is_too_large_is_an_error() {
     let mut data = sample("reproduce").clone();
