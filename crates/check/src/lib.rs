@@ -309,6 +309,11 @@ impl<'r> Search<'r> {
         if self.wanted(&[Property::Cost]).is_empty() {
             return Ok(());
         }
+        if self.request.governor.is_of_caller() {
+            self.not_checked
+                .insert(Property::Cost, "it is not compiled: a call of it costs more than teo".to_owned());
+            return Ok(());
+        }
         let timed = self.machines.iter().position(|m| m.name == TIMED_ON);
         let Some(at) = timed else { unreachable!("no machine is called {TIMED_ON}") };
         if self.left_out.contains(&at) {

@@ -2,6 +2,7 @@
 //! What a governor is worth.
 
 use idlewise_fitness::Fitness;
+use idlewise_report::duration;
 use idlewise_report::{Line, Report, UNKNOWN};
 
 use crate::corpus::{LINE, many, percent, regret};
@@ -18,8 +19,16 @@ pub fn fitness(f: &Fitness) -> Report {
         f.split,
         many(run.machines.all, "machine")
     );
-    let number = f.regret_median_pct.map_or_else(|| UNKNOWN.to_owned(), percent);
-    out.preamble.push(Line::plain(format!("median regret {number} on {on}; less is better")));
+    let number = |regret_pct: Option<f64>| regret_pct.map_or_else(|| UNKNOWN.to_owned(), percent);
+    out.preamble
+        .push(Line::plain(format!("median regret {} on {on}; less is better", number(f.regret_median_pct))));
+    let sides = f.medians.iter().map(|m| {
+        let latency = m.latency_mean_ns.map_or_else(|| UNKNOWN.to_owned(), duration);
+        format!("{} {} and {latency}", m.governor, number(m.regret_pct))
+    });
+    let sides: Vec<String> = sides.collect();
+    let words = format!("{}: regret and mean latency, medians over machines", sides.join(", "));
+    out.preamble.push(Line::plain(words));
     for failed in &f.violations {
         out.preamble.push(Line::new("FAILED", format!("{}: {}", failed.property.name(), failed.what)));
     }

@@ -7,10 +7,11 @@ mod args;
 
 pub use args::FitnessArgs;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use idlewise_check::{CheckRequest, Property, SEQUENCES, Violation, check};
-use idlewise_collect::{CollectError, CorpusRun, Poor, RunRequest, run};
+use idlewise_collect::{CollectError, CorpusRun, Poor, RunRequest, RunResult, run};
 use idlewise_corpus::{Corpus, Entry, Split};
 use idlewise_recording::governors::find_one;
 use idlewise_recording::{CommandError, ReplaySetup};
@@ -48,14 +49,48 @@ pub struct Fitness {
     pub version: &'static str,
     pub governor: String,
     pub split: Split,
-    /// Median over recordings of the idle energy above the oracle's, %. Less is better. Nothing where no recording has one.
+    /// Median over machines of each one's median over recordings of the idle energy above the oracle's, %. Less is better. Nothing
+    /// where no recording has one. A machine counts once, so that one on which governors hardly differ does not decide by its many
+    /// recordings.
     pub regret_median_pct: Option<f64>,
+    /// The same of it and the references, with the mean latency.
+    pub medians: Vec<Medians>,
     /// What its checks found, one for each property that is violated and may not be.
     pub violations: Vec<FailedCheck>,
     /// Idle states chosen above the latency limit, in all recordings.
     pub over_limit: u64,
     /// It and the references on the recordings.
     pub run: CorpusRun,
+}
+
+/// A governor on the machines: medians over machines of each one's median over recordings.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct Medians {
+    pub governor: String,
+    /// Idle energy above the oracle's, %.
+    pub regret_pct: Option<f64>,
+    /// Mean wakeup latency, ns.
+    pub latency_mean_ns: Option<f64>,
+}
+
+impl Medians {
+    /// Of the governor that is `number`th of the run.
+    fn of(run: &CorpusRun, number: usize, governor: &str) -> Self {
+        let over_machines = |value: fn(&RunResult) -> f64| {
+            let mut machines: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+            for recording in &run.recordings {
+                let values = recording.results.get(number).map(value).filter(|v| v.is_finite());
+                machines.entry(&recording.machine).or_default().extend(values);
+            }
+            let medians: Vec<f64> = machines.values().filter_map(|values| median(values)).collect();
+            median(&medians)
+        };
+        Self {
+            governor: governor.to_owned(),
+            regret_pct: over_machines(|result| result.regret_pct),
+            latency_mean_ns: over_machines(|result| result.score.latency.mean_ns),
+        }
+    }
 }
 
 /// A property that the governor does not have.
@@ -114,7 +149,8 @@ pub fn fitness(
     if let Some(why) = own.clone().find_map(|result| result.failure.as_ref()) {
         return Err(CommandError::input(&request.corpus, why).into());
     }
-    let regrets: Vec<f64> = own.clone().map(|r| r.regret_pct).filter(|pct| pct.is_finite()).collect();
+    let governors = run.governors.iter().enumerate();
+    let medians: Vec<Medians> = governors.map(|(number, id)| Medians::of(&run, number, id)).collect();
     let over_limit = own.map(|result| result.score.breaches.over_limit).sum();
     let held = |v: &&Violation| !request.despite.contains(&v.property);
     let found = |v: &Violation| FailedCheck { property: v.property, what: v.what.clone() };
@@ -125,7 +161,8 @@ pub fn fitness(
         version: env!("CARGO_PKG_VERSION"),
         governor: checked.governor,
         split: request.split,
-        regret_median_pct: median(&regrets),
+        regret_median_pct: medians.first().and_then(|own| own.regret_pct),
+        medians,
         violations,
         over_limit,
         run,
