@@ -10,12 +10,14 @@
     result.plot("front")               # a chart, in notebooks; .save("front.svg")
 """
 
+import atexit
 import sys
 
 if sys.version_info < (3, 11):
     # pip refuses it there; this is for what was copied by hand.
     raise ImportError(f"idlewise needs Python 3.11 or later; this is {sys.version.split()[0]}, {sys.executable}")
 
+from . import _idlewise
 from ._commands import (
     bisect,
     check,
@@ -47,6 +49,8 @@ from ._recording import Recording, read
 from ._result import Chart, Error, IdlewiseWarning, Result
 from ._signals import pelt, walt
 from ._tune import Setting, Tuning, tune
+
+atexit.register(_idlewise.ending)
 
 __all__ = [
     "Chart",

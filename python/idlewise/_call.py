@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any, Union
 
@@ -43,6 +43,8 @@ def _word(name: str, value: Any, own: Governors) -> str:
 
 
 def _words(name: str, value: Any, own: Governors) -> list[str]:
+    if isinstance(value, Mapping):
+        raise TypeError(f"{name}: {value!r} is no value; parameters are part of a governor's name, such as 'teo:decay_shift=3'")
     if isinstance(value, Iterable) and not isinstance(value, (str, bytes, type)) and not is_governor(value):
         return [_word(name, one, own) for one in value]
     return [_word(name, value, own)]
@@ -70,7 +72,13 @@ def words(
     for name, given in options.items():
         out += _option(name, given, own)
     out.append("--")
-    return out + [_word(f"argument of {command}", a, own) for a in arguments if a is not None]
+    for argument in arguments:
+        if isinstance(argument, (list, tuple)):
+            called = command.replace(" ", "_")
+            raise TypeError(f"argument of {called}: several are arguments of their own, with a star before the list: {called}(*those)")
+        if argument is not None:
+            out.append(_word(f"argument of {command}", argument, own))
+    return out
 
 
 def _warn(text: str) -> None:

@@ -65,7 +65,7 @@ class Governor:
     """
 
     name: str | None = None
-    """What results call it; None: the name of the class."""
+    """What results call it; None: the name of the class, with a number after it from the second of the class on."""
 
     def select(self, cpu: Cpu, states: tuple[State, ...], inputs: Inputs) -> Choice:
         """Chooses an idle state for a CPU that has nothing to do.
@@ -107,6 +107,10 @@ class Governors:
                 f"{value!r} is called {name!r}; its `name` must be made of letters, digits and -_.+ without accents, "
                 "and not be oracle"
             )
+        if self._given.get(name, value) is not value and getattr(value, "name", None) is None:
+            # Several objects of one class, in the order given: Mine, Mine-2, Mine-3.
+            numbered = (f"{name}-{number}" for number in itertools.count(2))
+            name = next(other for other in numbered if self._given.get(other, value) is value)
         if self._given.setdefault(name, value) is not value:
             raise ValueError(f"two governors are called {name}; give one of them another `name`")
         return name

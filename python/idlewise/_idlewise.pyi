@@ -84,6 +84,7 @@ class Inputs:
     def tick_stopped(self) -> bool:
         """The tick is stopped already."""
 
+def ending() -> None: ...
 def call(
     words: Sequence[str],
     charts: bool,

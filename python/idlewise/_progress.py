@@ -44,7 +44,9 @@ class Bar:
             self._line = True
             return
         if self._bar is None:
-            self._bar = tqdm(leave=False)
+            self._bar = tqdm(desc=what, total=of, leave=False)
+            # Its speed is that of the call, which began before it was shown.
+            self._bar.start_t -= time.monotonic() - self._begun
         self._bar.total = of
         self._bar.set_description(what, refresh=False)
         self._bar.n = done

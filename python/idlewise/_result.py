@@ -39,13 +39,13 @@ class Chart:
         self._outcome = outcome
         self.svg: str = outcome.svg(name)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes a new file, SVG or PNG by its ending; an existing file is not overwritten."""
+    def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
+        """Writes a file, SVG or PNG by its ending. An existing file is an error, or replaced with `overwrite`."""
         end = os.path.splitext(os.fspath(path))[1].lower()
         if end not in (".svg", ".png"):
             raise ValueError(f"{os.fspath(path)}: end the name with .svg or .png")
         data = self.svg.encode() if end == ".svg" else self._outcome.png(self.name)
-        _write_new(path, data)
+        _write(path, data, overwrite)
 
     def _repr_svg_(self) -> str:
         return self.svg
@@ -117,8 +117,9 @@ class Result:
         """The table (docs/reference/data-tables.md)."""
         return self._outcome.encode("csv").decode()
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes a new file; .json, .csv, .parquet, .arrow, .md, .txt and .html (a page with charts) by its ending."""
+    def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
+        """Writes a file; .json, .csv, .parquet, .arrow, .md, .txt and .html (a page with charts) by its ending. An existing file is
+        an error, or replaced with `overwrite`."""
         end = os.path.splitext(os.fspath(path))[1].lower()
         forms = {
             ".json": "json",
@@ -130,9 +131,9 @@ class Result:
             ".txt": "table",
         }
         if end == ".html":
-            _write_new(path, self._outcome.page().encode())
+            _write(path, self._outcome.page().encode(), overwrite)
         elif end in forms:
-            _write_new(path, self._outcome.encode(forms[end]))
+            _write(path, self._outcome.encode(forms[end]), overwrite)
         else:
             raise ValueError(f"{os.fspath(path)}: end the name with .html or one of {', '.join(forms)}")
 
@@ -143,10 +144,10 @@ class Result:
     def sensitivity(
         self, measure: str = "energy", governor: str | None = None, seed: int = 0
     ) -> list[dict[str, Any]]:
-        """How much each parameter of a sweep moves a measure, by SALib, which must be installed.
+        """How much each parameter of a sweep moves a measure.
 
-        A list, the parameter that matters most first: `parameter`; `s1`, the first-order Sobol index, with the half width of
-        its 95 % interval. The settings should be drawn (sample=200).
+        A list, the parameter that matters most first: `parameter`; `s1`, the first-order Sobol index, with `s1_half_width` of
+        its 95 % interval. Of all combinations it is exact; of drawn settings (sample=200) it is estimated, which needs SALib.
         """
         return sensitivity(self.data, measure, governor, seed)
 
@@ -185,6 +186,18 @@ class Result:
         return out
 
 
-def _write_new(path: str | os.PathLike[str], data: bytes) -> None:
-    with open(path, "xb") as file:
-        file.write(data)
+def _write(path: str | os.PathLike[str], data: bytes, overwrite: bool) -> None:
+    """Writes a file whole or not at all."""
+    written = f"{os.fspath(path)}.{os.getpid()}.part" if overwrite else os.fspath(path)
+    try:
+        file = open(written, "xb")
+    except FileExistsError:
+        raise FileExistsError(f"{written} is there already; overwrite=True replaces it") from None
+    try:
+        with file:
+            file.write(data)
+        if overwrite:
+            os.replace(written, path)
+    except BaseException:
+        os.unlink(written)
+        raise

@@ -11,12 +11,14 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Union
 
 from . import _commands
-from ._call import Value
+from ._call import Progress, Value
 from ._commands import corpus_run
 from ._recording import Recording
+from ._progress import Bar
 from ._result import Error
 
 if TYPE_CHECKING:
@@ -36,6 +38,8 @@ Trace = Union[str, "os.PathLike[str]", Recording]
 
 UNITS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 POINTS = ("too_deep", "too_shallow")
+# After so many settings of which none could be run the others are not tried.
+HOPELESS = 10
 # How a tape begins (docs/reference/tape-format.md).
 TAPE = b"IWTAPE"
 
@@ -73,11 +77,16 @@ class Setting:
     """Constraints that it does not keep on the machines of the validation, and by how much."""
 
     def carries_over(self, measure: str) -> bool | None:
-        """Whether a gain in training is one on the validation's machines, too; None where training gained nothing."""
-        if not self.train[measure].mean < 0.0:
-            return None
+        """Whether a gain in training is shown on the validation's machines, too. None where training gained nothing, or where the
+        validation has no interval, so that its gain is not shown."""
         there = self.validation[measure]
+        if not self.train[measure].mean < 0.0 or (there.mean < 0.0 and there.shown is None):
+            return None
         return there.mean < 0.0 and there.shown not in ("nothing", "equivalent")
+
+    def gains_there(self, measure: str) -> bool:
+        """Whether it gains in training, and the mean on the validation's machines does not speak against it."""
+        return self.train[measure].mean < 0.0 and self.validation[measure].mean < 0.0 and self.carries_over(measure) is not False
 
 
 @dataclass(frozen=True)
@@ -176,17 +185,20 @@ class Tuning:
 
     @property
     def best(self) -> Setting:
-        """The first setting that keeps the constraints on the validation's machines and gains there in the first objective; else
-        the first of the front."""
+        """The first setting that keeps the constraints on the validation's machines and gains there in the first objective (shown, or
+        in the mean where there is no interval); else the first of the front. It is chosen by the validation, so what it is worth is
+        said by machines that are in neither part."""
         if not self.front:
             raise ValueError(str(self))
-        kept = [s for s in self.front if not s.broken and s.carries_over(self.objectives[0])]
+        kept = [s for s in self.front if not s.broken and s.gains_there(self.objectives[0])]
         return (kept or list(self.front))[0]
 
     def __str__(self) -> str:
         if not self.front:
             return f"No setting keeps {', '.join(c.text for c in self.constraints)} in training."
-        lines = [f"{len(self.study.trials)} settings against {self.baseline}; less is better"]
+        trials = self.study.trials
+        different = {tuple(sorted(trial.params.items())) for trial in trials}
+        lines = [f"{len(trials)} trials of {len(different)} settings against {self.baseline}; less is better"]
         lines += [f"{name}: {n} recordings of {', '.join(of)}" for name, (n, of) in self._parts()]
         columns = [m for m in MEASURES if m in self.objectives or any(c.measure == m for c in self.constraints)]
         width = max(len(s.governor) for s in self.front)
@@ -208,7 +220,13 @@ class Tuning:
         if setting.broken:
             return f"  breaks {', '.join(setting.broken)} on the validation's machines"
         lost = [m for m in self.objectives if setting.carries_over(m) is False]
-        return f"  the gain in {', '.join(lost)} does not carry over" if lost else ""
+        if lost:
+            return f"  the gain in {', '.join(lost)} does not carry over"
+        unknown = [m for m in self.objectives if setting.carries_over(m) is None and setting.gains_there(m)]
+        return f"  not shown: the gain in {', '.join(unknown)}" if unknown else ""
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
@@ -222,13 +240,14 @@ def tune(
     train: Iterable[Trace] | None = None,
     validation: Iterable[Trace] | None = None,
     objectives: Sequence[str] = ("energy", "latency_mean"),
-    constraints: Iterable[str] = (),
+    constraints: Sequence[str] = (),
     trials: int = 100,
     sampler: str | optuna.samplers.BaseSampler = "nsga2",
     seed: int = 0,
     batch: int = 25,
     baseline: str | None = None,
-    progress: Callable[[str, int, int], object] | bool | None = None,
+    study: optuna.Study | None = None,
+    progress: Progress = None,
     **selection: Any,
 ) -> Tuning:
     """Searches `parameters` of `governor` for less of each of `objectives`, on the recordings for training.
@@ -240,8 +259,11 @@ def tune(
     objectives: of energy, latency_mean, latency_p99, too_deep, too_shallow, wakeups: mean changes from the baseline.
     constraints: such as "latency_p99 <= 100us" (in every recording) or "latency_mean <= +2%" (of the baseline's).
     sampler: nsga2, tpe, random, or a sampler of Optuna's.
-    batch: settings that one pass over the recordings serves.
+    batch: trials that one pass over the recordings serves; the sampler hears of their values after it.
     baseline: the governor that all are compared with [default: `governor` as it ships].
+    study: a study of Optuna's to go on with, such as one that a storage keeps; `trials` counts those that it has, and its sampler
+        is used.
+    progress: called with (what, done, of); None: a bar on terminals and in notebooks; False: nothing.
     selection: which recordings: `machine`, `workload`, `basis`, ... of `corpus_run`.
 
     Machines are for training or for validation; what was found in training is then run on the others, and only that says what
@@ -263,12 +285,12 @@ def tune(
                 "validation": (_corpus_of(os.path.join(folder, "validation"), "validation", validation), None),
             }
             return _tune(
-                governor, parameters, parts, objectives, constraints, trials, sampler, seed, batch, baseline, progress, selection
+                governor, parameters, parts, objectives, constraints, trials, sampler, seed, batch, baseline, study, progress, selection
             )
     folder_of = "corpus" if corpus is None else corpus
     parts_of: dict[str, tuple[Value, str | None]] = {split: (folder_of, split) for split in ("train", "validation")}
     return _tune(
-        governor, parameters, parts_of, objectives, constraints, trials, sampler, seed, batch, baseline, progress, selection
+        governor, parameters, parts_of, objectives, constraints, trials, sampler, seed, batch, baseline, study, progress, selection
     )
 
 
@@ -310,13 +332,14 @@ def _tune(
     parameters: Mapping[str, Any],
     parts: Mapping[str, tuple[Value, str | None]],
     objectives: Sequence[str],
-    constraints: Iterable[str],
+    constraints: Sequence[str],
     trials: int,
     sampler: str | optuna.samplers.BaseSampler,
     seed: int,
     batch: int,
     baseline: str | None,
-    progress: Callable[[str, int, int], object] | bool | None,
+    study: optuna.Study | None,
+    progress: Progress,
     selection: dict[str, Any],
 ) -> Tuning:
     """As `tune`; `parts` are the corpora of training and validation, with the part of each."""
@@ -324,21 +347,28 @@ def _tune(
         import optuna
     except ImportError as error:
         raise ImportError("the search needs Optuna: pip install 'idlewise[tune]'") from error
+    for name, given in (("objectives", objectives), ("constraints", constraints)):
+        if isinstance(given, str):
+            raise ValueError(f"{name}: {given!r} is one text; expected a list, [{given!r}]")
     objectives = tuple(objectives)
     unknown = [o for o in objectives if o not in MEASURES]
     if unknown or not objectives:
         raise ValueError(f"objectives {list(objectives)}: expected some of {', '.join(MEASURES)}")
     if "split" in selection:
         raise ValueError("split: training and validation are chosen by the corpus, or given as train and validation")
-    if trials < 1 or batch < 1:
-        raise ValueError("trials and batch: expected at least 1")
+    for name, number, least in (("trials", trials, 1), ("batch", batch, 1), ("seed", seed, 0)):
+        if not isinstance(number, Integral) or isinstance(number, bool) or number < least:
+            raise ValueError(f"{name}: {number!r}: expected a whole number from {least} on")
     limits = tuple(Constraint.read(text) for text in constraints)
     space = {name: _distribution(name, values) for name, values in parameters.items()}
     if not space:
         raise ValueError("parameters: expected at least one, such as {'decay_shift': (1, 6)}")
     base = baseline or governor
-    with _quiet():
-        study = optuna.create_study(directions=["minimize"] * len(objectives), sampler=_sampler(sampler, seed))
+    if study is None:
+        with _quiet():
+            study = optuna.create_study(directions=["minimize"] * len(objectives), sampler=_sampler(sampler, int(seed)))
+    elif [d.name for d in study.directions] != ["MINIMIZE"] * len(objectives):
+        raise ValueError(f"study: expected one that minimises {len(objectives)} objectives")
 
     def run(split: str, governors: Sequence[str]) -> Part:
         names = [base, *(g for g in dict.fromkeys(governors) if g != base)]
@@ -347,6 +377,15 @@ def _tune(
             folder, governor=names, baseline=base, split=part, charts=False, progress=False, **selection
         )
         return Part(result.data)
+
+    def run_or_why(names: Sequence[str]) -> dict[str, Part | str]:
+        """Each governor's part, or why there is none: one that is refused takes no other with it."""
+        try:
+            return dict.fromkeys(names, run("train", names))
+        except Error as error:
+            if len(names) == 1:
+                return {names[0]: str(error)}
+            return {name: one for each in dict.fromkeys(names) for name, one in run_or_why([each]).items()}
 
     seen: dict[str, Setting] = {}
     failed: list[str] = []
@@ -361,27 +400,36 @@ def _tune(
             f"{', '.join(sorted(shared))}: in training and in validation; a machine has one part, since recordings of one machine are "
             "alike"
         )
-    while len(study.trials) < trials:
-        asked = [study.ask(space) for _ in range(min(batch, trials - len(study.trials)))]
-        names = [_spec(governor, trial.params) for trial in asked]
-        part = run("train", names)
-        for trial, name in zip(asked, names, strict=True):
-            why = part.failure(name)
-            changes = part.changes(name)
-            values = [changes[o].mean for o in objectives]
-            if why is not None or not all(map(math.isfinite, values)):
-                failed.append(f"{name}: {why or 'no value for an objective'}")
-                study.tell(trial, state=optuna.trial.TrialState.FAIL)
-                continue
-            for limit in limits:
-                trial.set_constraint(limit.text, limit.excess(part, name))
-            study.tell(trial, values)
-            seen[name] = Setting(name, dict(trial.params), changes)
-        if callable(progress):
-            progress("searching", len(study.trials), trials)
-    if not seen:
+    with Bar.of(progress) as heard:
+        while len(study.trials) < trials:
+            asked = [study.ask(space) for _ in range(min(batch, trials - len(study.trials)))]
+            names = [_spec(governor, trial.params) for trial in asked]
+            ran = run_or_why(names)
+            for trial, name in zip(asked, names, strict=True):
+                got = ran[name]
+                why = got if isinstance(got, str) else got.failure(name)
+                changes = {} if isinstance(got, str) else got.changes(name)
+                values = [changes[o].mean for o in objectives if o in changes]
+                if isinstance(got, str) or why is not None or not all(map(math.isfinite, values)):
+                    failed.append(f"{name}: {why or 'no value for an objective'}")
+                    study.tell(trial, state=optuna.trial.TrialState.FAIL)
+                    continue
+                for limit in limits:
+                    trial.set_constraint(limit.text, limit.excess(got, name))
+                study.tell(trial, values)
+                seen[name] = Setting(name, dict(trial.params), changes)
+            if heard is not None:
+                heard("searching", len(study.trials), trials)
+            if not seen and len(failed) == len(study.trials) >= HOPELESS:
+                break
+    best = {_spec(governor, t.params): dict(t.params) for t in study.best_trials}
+    if not seen and not best:
         raise ValueError(f"no setting could be run; the first: {failed[0]}")
-    best = {_spec(governor, t.params) for t in study.best_trials}
+    # Of a study that went on, some were run by another call.
+    others_of_study = [name for name in best if name not in seen]
+    if others_of_study:
+        again = run("train", others_of_study)
+        seen |= {name: Setting(name, best[name], again.changes(name)) for name in others_of_study}
     front = sorted((seen[name] for name in best), key=lambda s: [s.train[o].mean for o in objectives])
     others = run("validation", [s.governor for s in front])
     return Tuning(
@@ -433,8 +481,8 @@ def _distribution(name: str, values: Any) -> optuna.distributions.BaseDistributi
             if isinstance(values, range)
             else (*values, 1)[:3] if len(values) in (2, 3) else (None, None, None)
         )
-        if all(isinstance(v, int) for v in (low, high, step)) and 0 <= low <= high and step > 0:
-            return optuna.distributions.IntDistribution(low, high, step=step)
+        if all(isinstance(v, Integral) for v in (low, high, step)) and 0 <= low <= high and step > 0:
+            return optuna.distributions.IntDistribution(int(low), int(high), step=int(step))
     raise ValueError(
         f"parameter {name}: {values!r}: expected (low, high) or (low, high, step) of whole numbers, or a list of choices"
     )

@@ -218,10 +218,14 @@ class Mistakes(unittest.TestCase):
         self.assertRegex(str(self.refused(idlewise.Governor)), "raised NotImplementedError: a governor needs the method")
 
     def test_names_tell_governors_apart(self) -> None:
-        with self.assertRaisesRegex(ValueError, "two governors are called Answers; give one of them another `name`"):
-            idlewise.replay(TRACE, governor=[Answers(0), Answers(1)])
         shallow, deep = Answers(0), Answers(1)
-        deep.name = "deep"
+        result = idlewise.replay(TRACE, governor=[shallow, deep, Answers(0)], baseline=deep)
+        names = [g["governor"] for g in result["traces"][0]["governors"]]
+        self.assertEqual((names, result["baseline"]), (["Answers", "Answers-2", "Answers-3"], "Answers-2"))
+        shallow.name = deep.name = "deep"
+        with self.assertRaisesRegex(ValueError, "two governors are called deep; give one of them another `name`"):
+            idlewise.replay(TRACE, governor=[shallow, deep])
+        shallow.name = None
         result = idlewise.replay(TRACE, governor=[shallow, deep], baseline=deep)
         self.assertEqual([g["governor"] for g in result["traces"][0]["governors"]], ["Answers", "deep"])
         self.assertEqual(result["baseline"], "deep")
@@ -231,6 +235,21 @@ class Mistakes(unittest.TestCase):
             deep.name = name  # type: ignore[assignment]
             with self.assertRaisesRegex(ValueError, "its `name` must be"):
                 idlewise.replay(TRACE, governor=deep)
+
+    def test_one_that_calls_idlewise_is_told_instead_of_waiting_for_itself(self) -> None:
+        class Calls(idlewise.Governor):
+            def select(self, cpu: idlewise.Cpu, states: tuple[idlewise.State, ...], inputs: idlewise.Inputs) -> int:
+                idlewise.info(TRACE)
+                return 0
+
+        error = self.refused(Calls)
+        self.assertRegex(str(error), "raised RuntimeError: idlewise was called by a governor that a call of idlewise runs")
+        self.assertIsNotNone(idlewise.info(TRACE).json)
+
+    def test_its_cost_is_that_of_python_and_no_violation(self) -> None:
+        checked = idlewise.check(Answers(0), property=["cost"])
+        self.assertTrue(checked.same, str(checked))
+        self.assertIn("a call of it costs more than teo", str(checked))
 
     def test_what_takes_no_governor_in_python_says_so_and_what_does(self) -> None:
         takes = "check, compare, convert, corpus_run, counterexample, explain, fitness, replay, simulate$"

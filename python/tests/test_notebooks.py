@@ -55,7 +55,7 @@ class Notebooks(unittest.TestCase):
         now = notebooks.plain(stored)
         self.assertEqual(notebooks.differences(stored, now), [])
         text = next(o for cell in now.cells for o in cell.get("outputs", []) if o.output_type == "stream")
-        text.text = text.text.replace("145.0", "146.0")
+        text.text = text.text.replace("146.0", "147.0")
         self.assertEqual([line[0] for line in notebooks.differences(stored, now)[3:]], [" ", "-", "+", " "])
         # A chart of the same matplotlib is compared, one of another is not.
         now = notebooks.plain(stored)

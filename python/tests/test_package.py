@@ -8,6 +8,7 @@ import contextlib
 import importlib.util
 import inspect
 import io
+import itertools
 import json
 import os
 import pathlib
@@ -21,6 +22,7 @@ import threading
 import time
 import unittest
 import warnings
+from collections.abc import Callable
 
 import idlewise
 from children import interruptible
@@ -46,24 +48,92 @@ class Sweeps(unittest.TestCase):
         result = idlewise.sweep(TRACE, governor="teo:decay_shift=2..3", platform="pixel6")
         words = ("sweep", TRACE, "--governor", "teo:decay_shift=2..3", "--platform", "pixel6")
         self.assertEqual(result.json, command(*words, "--format", "json").stdout)
-        for given, why in ((result, "at least 32"), (idlewise.info(TRACE), "of a sweep")):
-            with self.assertRaisesRegex(ValueError, why):
-                given.sensitivity()
+        self.assertEqual(result.sensitivity(), [{"parameter": "decay_shift", "s1": 1.0, "s1_half_width": 0.0}])
+        with self.assertRaisesRegex(ValueError, "of a sweep"):
+            idlewise.info(TRACE).sensitivity()
 
-    def test_sensitivity_names_the_parameter_that_matters(self) -> None:
-        without("SALib")
-        settings = []
-        drawn = random.Random(1)
-        for _ in range(200):
-            values = {"strong": str(drawn.randrange(100)), "weak": str(drawn.randrange(100)), "fixed": "1"}
-            mean = 3.0 * int(values["strong"]) + 0.1 * int(values["weak"])
-            changes = [{"measure": "energy", "mean": mean}]
-            settings.append({"governor": "teo", "parameters": values, "changes": changes})
+    def sensitivity(self, points: list[tuple[int, ...]], mean: Callable[..., float]) -> dict[str, tuple[float, float]]:
+        """The index and half width of each parameter p0, p1, ... of a made sweep."""
+        settings = [
+            {
+                "governor": "teo",
+                "parameters": {"fixed": "1", **{f"p{n}": str(v) for n, v in enumerate(point)}},
+                "changes": [{"measure": "energy", "mean": mean(*point)}],
+            }
+            for point in points
+        ]
         report = {"schema": "idlewise.sweep/1", "governors": [{"governor": "teo"}], "settings": [{}, *settings]}
-        first, second = idlewise._sensitivity.sensitivity(report)
-        self.assertEqual((first["parameter"], second["parameter"]), ("strong", "weak"))
-        self.assertGreater(first["s1"], 0.8)
-        self.assertLess(second["s1"], 0.2)
+        rows = idlewise._sensitivity.sensitivity(report)
+        self.assertEqual(rows, sorted(rows, key=lambda row: -row["s1"]))
+        return {row["parameter"]: (row["s1"], row["s1_half_width"]) for row in rows}
+
+    def test_sensitivity_of_all_combinations_is_exact(self) -> None:
+        grid = list(itertools.product((0, 1_000_000), range(4, 13), (3, 9)))
+        found = self.sensitivity(grid, lambda _, intervals, decay: intervals + 100.0 * decay)
+        # By the variances of independent parameters: of 9 values one apart, and of two that are 600 apart.
+        whole = 80 / 12 + 300.0**2
+        self.assertEqual(found["p0"], (0.0, 0.0))
+        self.assertAlmostEqual(found["p1"][0], 80 / 12 / whole)
+        self.assertAlmostEqual(found["p2"][0], 300.0**2 / whole)
+
+    def test_sensitivity_of_drawn_settings_names_the_parameter_that_matters(self) -> None:
+        without("SALib")
+        drawn = random.Random(1)
+        points = [(drawn.randrange(100), drawn.randrange(100)) for _ in range(200)]
+        found = self.sensitivity(points, lambda strong, weak: 3.0 * strong + 0.1 * weak)
+        self.assertGreater(found["p0"][0], 0.8)
+        self.assertLess(found["p1"][0], 0.2)
+        # Few values, in an order that repeats: nearly all by p0, none by p1.
+        points = [(n % 2, n // 2 % 3, drawn.randrange(1000)) for n in range(240)]
+        found = self.sensitivity(points, lambda strong, _none, noise: 600.0 * strong + 0.2 * noise)
+        whole = 300.0**2 + 0.04 * (1000.0**2 - 1) / 12
+        for name, truth in (("p0", 300.0**2 / whole), ("p1", 0.0)):
+            s1, half = found[name]
+            self.assertLess(abs(s1 - truth), max(2.0 * half, 0.01), name)
+            self.assertGreater(half, 0.0)
+        with self.assertRaisesRegex(ValueError, "20 settings, not all combinations .* at least 64"):
+            self.sensitivity(points[:20], lambda strong, _none, noise: strong + noise)
+
+
+def run_by_itself(text: str) -> subprocess.CompletedProcess[str]:
+    """A program of its own, which must end within a minute."""
+    return subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60)
+
+
+class Processes(unittest.TestCase):
+    def test_a_forked_process_is_told_instead_of_waiting_for_threads_that_it_has_not(self) -> None:
+        done = run_by_itself(
+            "import idlewise, os, sys\n"
+            f"idlewise.info({TRACE!r})\n"
+            "if os.fork() == 0:\n"
+            "    try:\n"
+            f"        idlewise.info({TRACE!r})\n"
+            "    except RuntimeError as error:\n"
+            "        print(error, flush=True)\n"
+            "    os._exit(0)\n"
+            "os.wait()\n"
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("this process was forked from one that had called idlewise", done.stdout)
+        # Before the first call nothing is shared.
+        done = run_by_itself(
+            "import idlewise, os\n"
+            "if os.fork() == 0:\n"
+            f"    print(len(idlewise.info({TRACE!r}).json) > 100, flush=True)\n"
+            "    os._exit(0)\n"
+            "os.wait()\n"
+        )
+        self.assertEqual((done.returncode, done.stdout), (0, "True\n"), done.stderr)
+
+    def test_a_program_may_end_while_a_thread_of_its_is_in_a_call(self) -> None:
+        for _ in range(3):
+            done = run_by_itself(
+                "import idlewise, threading, time\n"
+                f"call = lambda: idlewise.sweep({TRACE!r}, governor='menu:intervals=4..16,decay_shift=0..10', platform='pixel6')\n"
+                "threading.Thread(target=call, daemon=True).start()\n"
+                "time.sleep(0.2)\n"
+            )
+            self.assertEqual(done.returncode, 0, done.stderr)
 
 
 class TheSameAsTheCommand(unittest.TestCase):
@@ -335,6 +405,42 @@ class Frames(unittest.TestCase):
         self.assertEqual([f for f in os.listdir(tempfile.gettempdir()) if f == os.path.basename(folder)], [])
 
 
+class Words(unittest.TestCase):
+    def test_what_would_be_dropped_or_taken_for_something_else_is_refused(self) -> None:
+        with self.assertRaisesRegex(TypeError, "parameters are part of a governor's name, such as 'teo:decay_shift=3'"):
+            idlewise.replay(TRACE, governor={"teo": {"decay_shift": 3}})
+        with self.assertRaisesRegex(TypeError, r"argument of replay: several are arguments of their own.*replay\(\*those\)"):
+            idlewise.replay([TRACE, TRACE], governor="teo")  # type: ignore[arg-type]
+
+    def test_a_file_is_replaced_only_when_that_is_said(self) -> None:
+        result = idlewise.info(TRACE)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "info.json")
+            path.write_text("mine")
+            with self.assertRaisesRegex(FileExistsError, "info.json is there already; overwrite=True replaces it"):
+                result.save(path)
+            self.assertEqual(path.read_text(), "mine")
+            result.save(path, overwrite=True)
+            self.assertEqual(path.read_text(), result.json)
+            self.assertEqual(os.listdir(folder), ["info.json"])
+
+    def test_a_file_that_finds_no_room_is_not_left_in_part(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            done = run_by_itself(
+                "import idlewise, os, resource, signal\n"
+                f"result = idlewise.info({TRACE!r})\n"
+                "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+                "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
+                "for how in (False, True):\n"
+                "    try:\n"
+                f"        result.save({folder!r} + '/info.json', overwrite=how)\n"
+                "    except OSError as error:\n"
+                "        print(error.errno)\n"
+                f"print(os.listdir({folder!r}))\n"
+            )
+            self.assertEqual((done.returncode, done.stdout), (0, "27\n27\n[]\n"), done.stderr)
+
+
 class Signals(unittest.TestCase):
     def test_pelt_halves_in_32_periods(self) -> None:
         period = 1024 * 1024
@@ -343,6 +449,22 @@ class Signals(unittest.TestCase):
         self.assertAlmostEqual(util[2], util[1] / 2, delta=2)
         fast = idlewise.pelt([0], [320 * period], [8 * period], half_life_ms=8)
         self.assertAlmostEqual(fast[0], 512, delta=12)
+
+    def test_pelt_is_that_of_the_kernel_to_the_bit(self) -> None:
+        """The golden vectors of the signals: updates of 1 ms and 4 ms while it runs, and of 1 ms after it always ran."""
+        upwards = {1: 0, 2: 41, 4: 81, 8: 156, 10: 191, 16: 288, 20: 346, 32: 495, 34: 516, 50: 659, 64: 751, 75: 806, 78: 819}
+        upwards |= {80: 828, 100: 894, 145: 973, 200: 1008, 300: 1022, 345: 1023, 400: 1024}
+        util = idlewise.pelt([0], [400 * MS], range(MS, 401 * MS, MS))
+        self.assertEqual({ms: util[ms - 1] for ms in upwards}, upwards)
+        by_four = {4: 81, 8: 156, 12: 224, 20: 346, 40: 575, 80: 827, 144: 971, 200: 1007}
+        util = idlewise.pelt([0], [400 * MS], range(4 * MS, 401 * MS, 4 * MS))
+        self.assertEqual({ms: util[ms // 4 - 1] for ms in by_four}, by_four)
+        # Between the ends of periods nothing is published, and nothing that was asked before it ran counts.
+        begin = 5 * MS
+        times = [0, begin, begin + MS // 2, begin + MS, begin + 2 * MS]
+        self.assertEqual(idlewise.pelt([begin], [400 * MS], times).tolist(), [0, 0, 0, 0, 41])
+        self.assertEqual(idlewise.pelt([begin], [400 * MS], times[1:]).tolist(), [0, 0, 0, 41])
+        self.assertEqual(idlewise.pelt([], [], [3, MS]).tolist(), [0, 0])
 
     def test_walt_is_the_share_of_windows(self) -> None:
         demand, busy = idlewise.walt([5 * MS], [40 * MS], [20 * MS, 40 * MS, 80 * MS])

@@ -43,8 +43,9 @@ class Searches(unittest.TestCase):
         [energy] = [c for c in run["change"] if c["column"] == "energy" and c["governor"] == setting.governor]
         self.assertEqual(setting.validation["energy"].mean, energy["mean"])
         for one in found.front:
-            gained, kept = one.train["energy"].mean < 0.0, one.carries_over("energy")
-            self.assertEqual(kept is None, not gained)
+            kept = one.carries_over("energy")
+            self.assertIsNot(kept, True, "of one machine nothing is shown")
+            self.assertEqual("not shown" in str(found), any(s.gains_there("energy") for s in found.front))
             lost = f"{one.governor}" in str(found) and "does not carry over" in str(found)
             self.assertTrue(kept is not False or lost, str(found))
         self.assertIn("of one machine; nothing is known of others", str(found))
@@ -85,15 +86,42 @@ class Searches(unittest.TestCase):
         trained = {"energy": change(-5.0, -7.0, -3.0, "falls")}
         for there, carries in [
             (change(-4.0, -6.0, -2.0, "falls"), True),
-            (change(-4.0, None, None, None), True),
+            (change(-4.0, None, None, None), None),
+            (change(1.0, None, None, None), False),
             (change(-4.0, -9.0, 1.0, "nothing"), False),
             (change(-0.1, -0.2, 0.1, "equivalent"), False),
             (change(2.0, 1.0, 3.0, "rises"), False),
         ]:
             setting = _tune.Setting("teo", {}, trained, {"energy": there})
             self.assertIs(setting.carries_over("energy"), carries, there)
+            self.assertIs(setting.gains_there("energy"), carries is not False)
         nothing = _tune.Setting("teo", {}, {"energy": change(0.0, 0.0, 0.0, "same")}, trained)
         self.assertIsNone(nothing.carries_over("energy"))
+
+    def test_a_setting_that_is_refused_takes_no_other_with_it(self) -> None:
+        found = idlewise.tune("teo", {"decay_shift": [3, 99]}, CORPUS, trials=4, batch=4, seed=1, sampler="random", **FEW)
+        self.assertEqual({s.governor for s in found.front}, {"teo:decay_shift=3"})
+        self.assertEqual({t.state.name for t in found.study.trials}, {"COMPLETE", "FAIL"})
+        with self.assertRaisesRegex(ValueError, "no setting could be run; the first: .*decay_shift=99 is out of range"):
+            idlewise.tune("teo", {"decay_shift": [99]}, CORPUS, trials=1, **FEW)
+
+    def test_a_study_goes_on(self) -> None:
+        first = self.search(trials=2)
+        both = self.search(trials=4, study=first.study)
+        self.assertEqual(len(both.study.trials), 4)
+        self.assertIn("4 trials of", str(both))
+
+    def test_what_is_no_number_or_no_list_is_named(self) -> None:
+        for wrong, why in (
+            ({"trials": float("nan")}, "trials: nan: expected a whole number from 1 on"),
+            ({"trials": 2.5}, "trials: 2.5"),
+            ({"batch": 0}, "batch: 0"),
+            ({"seed": "x"}, "seed: 'x'"),
+            ({"objectives": "energy"}, r"objectives: 'energy' is one text; expected a list, \['energy'\]"),
+            ({"constraints": "energy <= 2%"}, "constraints: 'energy <= 2%' is one text"),
+        ):
+            with self.assertRaisesRegex(ValueError, why):
+                self.search(**wrong)
 
     def test_the_same_seed_finds_the_same(self) -> None:
         both = [str(self.search(sampler="tpe", trials=2, batch=2)) for _ in range(2)]
@@ -135,7 +163,7 @@ class Searches(unittest.TestCase):
             ({"constraints": ["too_deep <= 3%"]}, "percentage points"),
             ({"sampler": "best"}, "nsga2, tpe, random"),
             ({"split": "test"}, "chosen by the corpus"),
-            ({"trials": 0}, "at least 1"),
+            ({"trials": 0}, "from 1 on"),
             ({"workload": "idle"}, "at least two"),
         ]:
             with self.subTest(wrong), self.assertRaisesRegex(ValueError, words):
@@ -143,8 +171,8 @@ class Searches(unittest.TestCase):
         for space in [{}, {"decay_shift": (6, 1)}, {"decay_shift": float("nan")}, {"decay_shift": []}]:
             with self.subTest(space), self.assertRaisesRegex(ValueError, "parameter"):
                 idlewise.tune("teo", space, CORPUS, **FEW)  # type: ignore[arg-type]
-        with self.assertRaisesRegex(idlewise.Error, "nothing_such"):
-            idlewise.tune("teo", {"nothing_such": (1, 2)}, CORPUS, trials=1, **FEW)  # type: ignore[arg-type]
+        with self.assertRaisesRegex(ValueError, "no setting could be run; .* has no parameter `nothing_such`"):
+            idlewise.tune("teo", {"nothing_such": (1, 99)}, CORPUS, trials=1000, batch=10, **FEW)  # type: ignore[arg-type]
 
 
 if __name__ == "__main__":

@@ -371,7 +371,7 @@ fn foot(r: &SweepReport, rows: &[usize], details: bool, out: &mut Report) {
         } else {
             ""
         };
-        let is = format!("~ the 95 % interval, resampled over {over}, holds no change at all{unknown}");
+        let is = format!("~ nothing shown: the 95 % interval, resampled over {over}, contains 0{unknown}");
         out.footer.push(Line::plain(is));
     } else if r.cases.len() > 1 {
         let each = inputs_of(r);

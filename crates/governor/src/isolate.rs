@@ -13,7 +13,6 @@ use std::io::Write as _;
 use std::os::fd::{AsRawFd as _, FromRawFd as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
-use std::sync::atomic::Ordering;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -131,7 +130,7 @@ where
                 drop(guard);
                 drop(from);
                 let position = page.position();
-                child(parent, to, room, position, || {
+                child(parent, to, room, || {
                     job(&Loader { governor, reports: Reports { position: Some(position), failure: None } })
                 })
             }
@@ -206,7 +205,6 @@ fn child<T: Serialize>(
     parent: u32,
     mut to: File,
     room: Option<u64>,
-    position: &Position,
     job: impl FnOnce() -> Result<T, GovernorError>,
 ) -> ! {
     let own = std::process::id();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Work for Python on a thread of its own, which hears of Ctrl-C. Python hears of progress and warnings meanwhile.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -12,11 +12,46 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use crate::governor::Shared;
+use crate::place::refusal;
 
 /// How often Python's signals are handled, and progress is passed on.
 const PULSE: Duration = Duration::from_millis(50);
 /// Bytes of the stack of a call: as much as a main thread has.
 const STACK: usize = 8 << 20;
+
+/// How often, a millisecond apart, Python looks at its end whether the calls of other threads stand still.
+const LAST_LOOKS: u32 = 2_000;
+
+/// Python is ending, so no thread may wait for it any more.
+static ENDING: AtomicBool = AtomicBool::new(false);
+/// Threads of Python's that are in a call, and those of them that stand still since Python ends.
+static ATTENDING: AtomicUsize = AtomicUsize::new(0);
+static STANDING: AtomicUsize = AtomicUsize::new(0);
+/// Python ends: the threads of its own that are in a call stand still, since none may come back into Python. To be called by atexit.
+#[pyfunction]
+pub(crate) fn ending(py: Python<'_>) {
+    ENDING.store(true, Ordering::SeqCst);
+    py.detach(|| {
+        let moving = |_: &u32| ATTENDING.load(Ordering::SeqCst) > STANDING.load(Ordering::SeqCst);
+        (0..LAST_LOOKS).take_while(moving).for_each(|_| thread::sleep(Duration::from_millis(1)));
+    });
+}
+
+/// Counts a thread of Python's as in a call.
+struct Attending;
+
+impl Attending {
+    fn begin() -> Self {
+        ATTENDING.fetch_add(1, Ordering::SeqCst);
+        Self
+    }
+}
+
+impl Drop for Attending {
+    fn drop(&mut self) {
+        ATTENDING.fetch_sub(1, Ordering::SeqCst);
+    }
+}
 
 /// How far a call is: what, done, of.
 type Step = (String, u64, u64);
@@ -38,6 +73,10 @@ pub(crate) fn attend<T: Send + 'static>(
     runs_python: bool,
     work: impl FnOnce(Listener, Option<WarningListener>) -> T + Send + 'static,
 ) -> PyResult<T> {
+    if let Some(why) = refusal() {
+        return Err(PyRuntimeError::new_err(why));
+    }
+    let _attending = Attending::begin();
     let at: Arc<Mutex<Option<Step>>> = Arc::default();
     let listener: Listener = {
         let (shared, at) = (Arc::clone(shared), Arc::clone(&at));
@@ -67,7 +106,16 @@ pub(crate) fn attend<T: Send + 'static>(
     })?;
     // Another thread may wait for it, so it is under a lock.
     let done = Mutex::new(done);
-    let next = || done.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(PULSE);
+    let next = || {
+        let next = done.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(PULSE);
+        if ENDING.load(Ordering::SeqCst) {
+            STANDING.fetch_add(1, Ordering::SeqCst);
+            loop {
+                thread::park();
+            }
+        }
+        next
+    };
     let mut told: Option<Step> = None;
     loop {
         match py.detach(next) {

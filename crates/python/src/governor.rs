@@ -11,6 +11,7 @@ use idlewise_governor::{
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyTuple};
 
+use crate::place::in_governor;
 use crate::view::{CpuView, InputsView, StateView};
 
 /// What words of Python's are there for.
@@ -77,7 +78,7 @@ impl CallerGovernor for PythonGovernor {
             let thread = py.import("threading").and_then(|m| m.call_method0("get_ident")?.extract::<u64>());
             let running = || self.shared.running.lock().unwrap_or_else(PoisonError::into_inner);
             running().extend(thread.as_ref().ok());
-            job();
+            in_governor(job);
             running().retain(|other| thread.as_ref().ok() != Some(other));
         });
     }

@@ -4,6 +4,7 @@
 
 mod attend;
 mod governor;
+mod place;
 mod result;
 mod signal;
 mod sweep;
@@ -61,6 +62,7 @@ fn _idlewise(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<sweep::SweepParts>()?;
     m.add_class::<sweep::SweepWorkplace>()?;
     m.add_function(wrap_pyfunction!(call, m)?)?;
+    m.add_function(wrap_pyfunction!(attend::ending, m)?)?;
     m.add_function(wrap_pyfunction!(sweep::sweep_parts, m)?)?;
     m.add_function(wrap_pyfunction!(sweep::sweep_recordings, m)?)?;
     m.add_function(wrap_pyfunction!(result::file_stream, m)?)?;

@@ -69,14 +69,17 @@ fn steps(start: &[u64], end: &[u64], at: &[u64]) -> Result<Vec<(u64, Step, usize
     Ok(all)
 }
 
+/// What a task has had before it first ran is nothing, so periods are counted from there.
 fn pelt_values(pelt: &Pelt, steps: &[(u64, Step, usize)], count: usize) -> Vec<u32> {
     let mut out = vec![0; count];
-    let first = steps.first().map_or(0, |s| s.0);
-    let (mut avg, mut running) = (Avg::at(first), false);
+    let first = steps.iter().position(|(_, step, _)| *step == Step::Start).unwrap_or(steps.len());
+    let steps = &steps[first..];
+    let (mut avg, mut running) = (Avg::at(steps.first().map_or(0, |s| s.0)), false);
     for (now, step, place) in steps {
         let load = u64::from(running);
-        pelt.update(&mut avg, Speed { capacity: FULL, frequency: FULL }, *now, load, load, running);
-        pelt.publish(&mut avg, 1);
+        if pelt.update(&mut avg, Speed::FULL, *now, load, load, running) {
+            pelt.publish(&mut avg, 1);
+        }
         match step {
             Step::Start => running = true,
             Step::End => running = false,
@@ -86,7 +89,7 @@ fn pelt_values(pelt: &Pelt, steps: &[(u64, Step, usize)], count: usize) -> Vec<u
     out
 }
 
-/// PELT's utilisation of a task (0 to 1024) at the times `at`, which runs from each `start` to the `end` of the same place on a CPU
+/// PELT's utilisation of a task (0 to 1024) after an update at each time of `at`. The task runs from each `start` to the `end` of the same place on a CPU
 /// at full speed and sleeps otherwise. All ns. 32-bit numbers as bytes.
 #[pyfunction]
 pub(crate) fn pelt<'p>(

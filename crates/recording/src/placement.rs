@@ -73,7 +73,7 @@ impl Placement {
         {
             let (one, two) = (first.path.display(), other.path.display());
             let why = format!(
-                "{one} was recorded on {}, {two} on {}: name the machine to replay on with --platform",
+                "{one} was recorded on {}, {two} on {}: name the machine to replay on with --platform, or replay each on its own by a corpus of them (corpus add, corpus run)",
                 chosen.id, other.machine.id
             );
             return Err(CommandError::not_given("--platform", why));
