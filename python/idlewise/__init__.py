@@ -45,6 +45,7 @@ from ._commands import (
 from ._decisions import Decisions, decisions
 from ._governor import Governor
 from ._idlewise import Cpu, Inputs, State, __version__
+from ._names import governors, platforms
 from ._recording import Recording, read
 from ._result import Chart, Error, IdlewiseWarning, Result
 from ._signals import pelt, walt
@@ -81,8 +82,10 @@ __all__ = [
     "diff",
     "explain",
     "fitness",
+    "governors",
     "info",
     "pelt",
+    "platforms",
     "read",
     "replay",
     "reproduce",

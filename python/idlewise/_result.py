@@ -65,6 +65,9 @@ class Result:
         self.command = command
         self._outcome = outcome
 
+    def __reduce__(self) -> Any:
+        raise TypeError(f"a result of {self.command} cannot go to another process; send its `json`, `to_arrow()` or `to_polars()`")
+
     @property
     def same(self) -> bool:
         """Whether a comparison found no difference (`compare` with fail_if), and a check no violation."""

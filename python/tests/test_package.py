@@ -12,6 +12,7 @@ import itertools
 import json
 import os
 import pathlib
+import pickle
 import random
 import shutil
 import signal
@@ -411,6 +412,16 @@ class Words(unittest.TestCase):
             idlewise.replay(TRACE, governor={"teo": {"decay_shift": 3}})
         with self.assertRaisesRegex(TypeError, r"argument of replay: several are arguments of their own.*replay\(\*those\)"):
             idlewise.replay([TRACE, TRACE], governor="teo")  # type: ignore[arg-type]
+
+    def test_names_can_be_listed_and_are_no_data(self) -> None:
+        self.assertRegex(str(idlewise.governors()), r"(?m)^ teo-util +\S")
+        self.assertRegex(str(idlewise.platforms()), r"(?m)^ pixel6 +\S")
+        with self.assertRaisesRegex(ValueError, "has no result but the file that it wrote"):
+            idlewise.governors().json
+        with self.assertRaisesRegex(ValueError, "there is no result: the command only wrote or printed something"):
+            idlewise.governors().csv
+        with self.assertRaisesRegex(TypeError, "a result of info cannot go to another process; send its `json`"):
+            pickle.dumps(idlewise.info(TRACE))
 
     def test_a_file_is_replaced_only_when_that_is_said(self) -> None:
         result = idlewise.info(TRACE)

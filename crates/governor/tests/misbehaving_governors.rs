@@ -3,10 +3,6 @@
 
 use crate::common;
 
-use std::fs;
-use std::thread;
-use std::time::Duration;
-
 use common::{Bench, Parts, TICK_NS, ask, inputs, refused, run, table};
 use idlewise_governor::{Governor, GovernorError, GovernorSource, Spec};
 

@@ -9,6 +9,9 @@ use idlewise_report::{Format, Report};
 pub const WIDTH: u32 = 760;
 /// Pixels of a PNG for each of these: sharp in print and on dense screens.
 pub const SCALE: f32 = 2.0;
+/// What is said where a form of a result is asked for and there is none.
+const NO_RESULT: &str = "there is no result: the command only wrote or printed something (a part of a sweep has its result when the same \
+                         sweep runs without shard)";
 
 /// What a command came to.
 #[derive(Clone, Debug, Default)]
@@ -48,7 +51,7 @@ impl Outcome {
     /// # Errors
     /// There is no result, or it has no such form.
     pub fn encode(&self, form: Format) -> Result<Vec<u8>, String> {
-        let kept = self.result.as_ref().ok_or("there is no result")?;
+        let kept = self.result.as_ref().ok_or(NO_RESULT)?;
         if form == Format::Json {
             return Ok(kept.json.clone().into_bytes());
         }
@@ -64,7 +67,7 @@ impl Outcome {
             (Some(report), _) | (None, Some(Kept { report, .. })) => {
                 report.render(Format::Table, &()).map_err(|e| e.to_string())
             }
-            (None, None) => Err("there is no result".to_owned()),
+            (None, None) => Err(NO_RESULT.to_owned()),
         }
     }
 
