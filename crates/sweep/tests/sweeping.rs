@@ -405,8 +405,8 @@ fn what_changes_while_a_sweep_runs_is_named_and_nothing_of_it_is_kept() {
     let changes: [fn(&Path, &Path); 2] = [
         |copy, _| fs::write(copy, fs::read(data("mixed.dat")).unwrap()).unwrap(),
         |copy, _| {
-            let mut beside = OpenOptions::new().append(true).open(copy.with_extension("toml")).unwrap();
-            beside.write_all(b"# later\n").unwrap();
+            let mut sidecar = OpenOptions::new().append(true).open(copy.with_extension("toml")).unwrap();
+            sidecar.write_all(b"# later\n").unwrap();
         },
     ];
     for change in changes {
