@@ -169,6 +169,7 @@ impl Cpu<'_> {
             iowait: step.iowait,
             random: step.random,
             wake_at_ns: NEVER_AT_NS,
+            stop_pays: true,
         };
         let poll_limit_ns = chooser.device().poll_limit_ns;
         let entered = self.idle.enter(chooser, &moment);

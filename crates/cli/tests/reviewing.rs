@@ -45,7 +45,7 @@ fn a_mail_says_what_its_numbers_are_and_where_they_are_from() {
     let mail = shown(&["--format", "mail", "--repeat", "1"]);
     for part in [
         "How to read this:",
-        "energy: of idle periods, and of being awake for the tick alone; a model",
+        "energy: of idle periods, and of the idle loop around them; a model",
         "latency: from a wake event until the CPU has left its idle state, mean",
         "p99: the 99th percentile of that latency",
         "too deep: idle periods shorter than their state's target residency",

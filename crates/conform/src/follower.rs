@@ -271,6 +271,7 @@ fn select<C: Chooser>(governor: &mut C, decision: &Decision) -> Choice {
         random: inputs.random,
         // A recording does not say what would have come.
         wake_at_ns: NEVER_AT_NS,
+        stop_pays: true,
     };
     governor.select(inputs, &moment, TickAhead { due_ns: NEVER_AT_NS, may_stop: true })
 }

@@ -104,6 +104,7 @@ impl<'t> TapeDecisions<'t> {
             iowait: piece.iowait.into(),
             random: 0,
             wake_at_ns: piece.start_ns.saturating_add(piece.wake_ns),
+            stop_pays: true,
         };
         idle.begin_visit(piece.start_ns.saturating_sub(piece.entry_lag_ns.into()));
         idle.force_tick(piece.flags.has(PieceFlags::STOPPED_BEFORE));

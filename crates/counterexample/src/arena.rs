@@ -5,7 +5,7 @@ use idlewise_governor::{Governor, GovernorError, Instance, Loader, Slot};
 use idlewise_idle::{Hosted, Limits, Oracle};
 use idlewise_model::{Entry, Ledger, TickGrid};
 use idlewise_platform::Cluster;
-use idlewise_recording::candidate::Candidate;
+use idlewise_recording::candidate::{Candidate, at_place};
 use idlewise_replay::{Setting, Workload, run};
 use idlewise_score::{Better, Measure, Score, Tally, Unit};
 use serde::Serialize;
@@ -200,10 +200,10 @@ impl Player<'_, '_> {
     ) -> Result<(), GovernorError> {
         let workload = self.place.workload(&periods.repeat(self.times));
         let Cluster { table, capacity, .. } = self.place.cluster;
-        let setting = Setting::new(true, 0);
+        let setting = at_place(Setting::new(true, 0), self.place.cluster);
         match self.side {
             Side::Oracle => {
-                run(&workload, table, *capacity, setting, &mut Oracle::new(table), ledger)?;
+                run(&workload, table, *capacity, setting, &mut Oracle::new(table, setting.prices), ledger)?;
             }
             Side::Hosted { instance, slot, limits } => {
                 instance.reset();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use idlewise_columns::{DataTable, Value};
 use idlewise_recording::TraceHead;
-use idlewise_score::measure::LATENCY_MEAN;
+use idlewise_score::measure::{ENERGY, LATENCY_MEAN};
 use idlewise_score::{Measure, Number, Score, Unit};
 use idlewise_study::replay::{GovernorResult, ReplayReport};
 use idlewise_study::score::ScoreReport;
@@ -113,7 +113,7 @@ pub(crate) fn measured_columns() -> impl Iterator<Item = Declared> {
             Unit::Time if m.name != LATENCY_MEAN.name => INTEGER,
             Unit::Time | Unit::Share | Unit::Energy => NUMBER,
         };
-        let unit = (m.unit == Unit::Energy).then_some(("energy_unit", TEXT, "mJ, or relative"));
+        let unit = (m.name == ENERGY.name).then_some(("energy_unit", TEXT, "mJ, or relative"));
         std::iter::once((column, kind, m.meaning)).chain(unit)
     })
 }
@@ -121,7 +121,7 @@ pub(crate) fn measured_columns() -> impl Iterator<Item = Declared> {
 /// The cells below them.
 fn measured_cells(s: &Score) -> impl Iterator<Item = Value> {
     Measure::by_column().into_iter().flat_map(|(_, m)| {
-        let unit = (m.unit == Unit::Energy).then(|| Value::from(&s.energy_unit));
+        let unit = (m.name == ENERGY.name).then(|| Value::from(&s.energy_unit));
         std::iter::once(measured((m.of)(s))).chain(unit)
     })
 }

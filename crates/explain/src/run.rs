@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::report::{Chosen, Explanation, IdleOutcome, InputConfidence, InputValue, Other, StateHead};
 use crate::watch::{Keep, Observation, Watch};
-use idlewise_recording::candidate::{Book, Candidate, ORACLE};
+use idlewise_recording::candidate::{Book, Candidate, ORACLE, at_place};
 use idlewise_recording::governors::{ForeignHead, candidates, find_one, foreign};
 use idlewise_recording::limits;
 use idlewise_recording::placement::Placement;
@@ -296,7 +296,8 @@ impl<'a> OnCpu<'a> {
             let slot = instance.add_cpu(self.workload.cpu, table, capacity)?;
             let mut watch = Watch::new(&mut instance, slot, number);
             let mut keep = Keep::number(number);
-            run(self.workload, table, capacity, self.setting, &mut watch, &mut keep)?;
+            let setting = at_place(self.setting, self.place);
+            run(self.workload, table, capacity, setting, &mut watch, &mut keep)?;
             Ok((watch.seen, keep))
         })?)
     }

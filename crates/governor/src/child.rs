@@ -2,6 +2,7 @@
 //! Processes that may misbehave, from outside: reading from one, looking whether it gets on, ending it.
 #![expect(unsafe_code, reason = "looks after processes by system calls")]
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::os::fd::AsRawFd as _;
@@ -9,7 +10,9 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 use std::time::Duration;
 
-use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+};
 
 use crate::position::Position;
 
@@ -17,8 +20,10 @@ use crate::position::Position;
 const LOOK_MS: i32 = 100;
 /// Looks at a child that has answered until it is ended.
 const PATIENT_LOOKS: u32 = 300;
-/// Looks without any CPU time used and without progress after which a child is given up.
+/// Looks without progress, and with hardly any CPU time used, after which a child is given up.
 const STILL_LOOKS: u32 = 600;
+/// So much CPU time for each look is hardly any, ns: a hundredth of it.
+const STILL_NS: u64 = 1_000_000;
 
 /// A child and the end of the pipe that it writes to.
 pub(crate) struct Child {
@@ -139,20 +144,47 @@ impl Child {
     }
 }
 
-/// From here on this process is killed where it starts another one or a program, or sends a signal to another.
+/// From here on this process is killed where it starts another one or a program, sends a signal to another, or reaches into one.
 ///
 /// A governor does none of it. One that starts processes without end would be faster than they can be ended, and take the machine down.
 /// Where the kernel has no such filter, as in an emulator of another architecture, it goes on without.
 pub(crate) fn forbid_others() {
-    let calls = [libc::SYS_clone, libc::SYS_clone3, libc::SYS_execve, libc::SYS_execveat, libc::SYS_kill];
-    #[cfg(target_arch = "x86_64")]
-    let calls = calls.into_iter().chain([libc::SYS_fork, libc::SYS_vfork]);
-    let rules = calls.into_iter().map(|call| (call, Vec::new())).collect();
     let Ok(arch) = std::env::consts::ARCH.try_into() else { return };
-    let filter = SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::KillProcess, arch);
+    let filter = rules()
+        .and_then(|rules| SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::KillProcess, arch));
     if let Some(filter) = filter.ok().and_then(|filter| BpfProgram::try_from(filter).ok()) {
         let _without = seccompiler::apply_filter(&filter);
     }
+}
+
+/// What no governor may call, and with which first argument: none given, with any.
+fn rules() -> Result<BTreeMap<i64, Vec<SeccompRule>>, seccompiler::BackendError> {
+    /// Numbers of x32, whose calls have those of x86-64.
+    const X32: i64 = 0x4000_0000;
+    let starting =
+        [libc::SYS_clone, libc::SYS_clone3, libc::SYS_execve, libc::SYS_execveat, libc::SYS_io_uring_setup];
+    #[cfg(target_arch = "x86_64")]
+    let starting = starting.into_iter().chain([libc::SYS_fork, libc::SYS_vfork]);
+    let starting = starting.into_iter().flat_map(|call| [call, call | X32]);
+    let reaching =
+        [libc::SYS_kill, libc::SYS_pidfd_send_signal, libc::SYS_ptrace, libc::SYS_process_vm_writev];
+    let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
+        starting.chain(reaching).map(|call| (call, Vec::new())).collect();
+    // SAFETY: asks for a number.
+    let (own, thread) = unsafe { (libc::getpid(), libc::syscall(libc::SYS_gettid)) };
+    let own = u64::from(own.unsigned_abs());
+    let first = |op, value| SeccompCondition::new(0, SeccompCmpArgLen::Dword, op, value);
+    let not = |value| Ok(vec![SeccompRule::new(vec![first(SeccompCmpOp::Ne, value)?])?]);
+    // abort and raise send to the process itself.
+    for call in [libc::SYS_tgkill, libc::SYS_rt_sigqueueinfo, libc::SYS_rt_tgsigqueueinfo] {
+        rules.insert(call, not(own)?);
+    }
+    rules.insert(libc::SYS_tkill, not(thread.unsigned_abs())?);
+    let (of_itself, of_own) = (first(SeccompCmpOp::Ne, 0)?, first(SeccompCmpOp::Ne, own)?);
+    rules.insert(libc::SYS_prlimit64, vec![SeccompRule::new(vec![of_itself, of_own])?]);
+    let outlives = first(SeccompCmpOp::Eq, u64::from(libc::PR_SET_PDEATHSIG.unsigned_abs()))?;
+    rules.insert(libc::SYS_prctl, vec![SeccompRule::new(vec![outlives])?]);
+    Ok(rules)
 }
 
 /// What a foreign governor may take.
@@ -229,7 +261,8 @@ impl Watch {
         if spent_ns / 1_000_000_000 >= self.patience_s {
             return Some(format!("does not return, after {} s of CPU time", spent_ns / 1_000_000_000));
         }
-        (spent_ns == 0 && self.quiet.looks >= STILL_LOOKS).then(|| "is blocked".to_owned())
+        let sleeps = spent_ns < STILL_NS * u64::from(self.quiet.looks);
+        (sleeps && self.quiet.looks >= STILL_LOOKS).then(|| "is blocked".to_owned())
     }
 }
 
@@ -267,7 +300,7 @@ pub(crate) fn signal_name(signal: i32) -> String {
         libc::SIGFPE => "SIGFPE: it divided by zero, or a quotient found no room".to_owned(),
         libc::SIGILL => "SIGILL: BUG(), or code that must not be reached".to_owned(),
         libc::SIGSYS => {
-            "SIGSYS: it tried to start a process or a program, or to send a signal, which no governor does"
+            "SIGSYS: it tried to start a process or a program, to send a signal, or another call that no governor makes"
                 .to_owned()
         }
         libc::SIGABRT => "SIGABRT".to_owned(),

@@ -58,10 +58,11 @@ impl Toolchain {
     pub(crate) fn call(
         &self,
         arguments: &[OsString],
+        temporary: &Path,
         longest: Duration,
     ) -> Result<(Option<ExitStatus>, String), String> {
         let mut command = Command::new(&self.program);
-        command.args(&self.arguments).args(arguments).env("LC_ALL", "C");
+        command.args(&self.arguments).args(arguments).env("LC_ALL", "C").env("TMPDIR", temporary);
         // Folders that would be searched although the shim's headers are all there is.
         for name in ["CPATH", "C_INCLUDE_PATH"] {
             command.env_remove(name);

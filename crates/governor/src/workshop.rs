@@ -26,6 +26,8 @@ const MEMORY: u64 = 4 << 30;
 const COMPILER: u64 = 6;
 /// Larger files are no governors.
 const LARGEST: u64 = 16 << 20;
+/// Bytes of a compiled governor: those of kernels have some 20,000.
+const LARGEST_OBJECT: u64 = 64 << 20;
 
 /// What foreign governors are compiled with, where they are kept, and how long one may think.
 #[derive(Clone, Debug)]
@@ -312,6 +314,18 @@ fn write_entry(path: &Path, made: &Made) -> io::Result<()> {
     Ok(())
 }
 
+/// What runs left that were ended while they compiled; those of the last day may still be in use.
+fn remove_left_over(cache: &Path) {
+    let old =
+        |about: fs::Metadata| Some(about.modified().ok()?.elapsed().ok()? > Duration::from_secs(86_400));
+    for entry in fs::read_dir(cache).into_iter().flatten().flatten() {
+        let temporary = entry.file_name().as_encoded_bytes().starts_with(b".tmp");
+        if temporary && entry.metadata().ok().and_then(old) == Some(true) {
+            let _in_use = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
 fn compile(
     source: &Source<'_>,
     build: Build,
@@ -322,6 +336,7 @@ fn compile(
 ) -> Result<Made, GovernorError> {
     let io_error = |e: io::Error| source.wrong(format!("{}: {e}", cache.display()));
     let shim = shim::unpack(cache).map_err(io_error)?;
+    remove_left_over(cache);
     let folder = tempfile::tempdir_in(cache).map_err(io_error)?;
     let (compiled, object) = (folder.path().join("governor.o"), folder.path().join("governor.so"));
     let depends = folder.path().join("depends");
@@ -331,7 +346,10 @@ fn compile(
         command::compile(shim::flags(), &shim, source.file, &flags, &compiled),
         command::link(shim::flags(), &shim, &compiled, &build.link_flags(&shim), &object),
     ] {
-        call(source, toolchain, &shim, &arguments, longest)?;
+        call(source, toolchain, (&shim, folder.path()), &arguments, longest)?;
+    }
+    if fs::metadata(&object).is_ok_and(|about| about.len() > LARGEST_OBJECT) {
+        return Err(source.wrong("compiled, it is larger than 64 MiB; what does it hold?".to_owned()));
     }
     let nothing = |_| GovernorError::NoCompiler {
         path: source.given.to_owned(),
@@ -345,12 +363,12 @@ fn compile(
 fn call(
     source: &Source<'_>,
     toolchain: &Toolchain,
-    shim: &Path,
+    (shim, folder): (&Path, &Path),
     arguments: &[OsString],
     longest: Duration,
 ) -> Result<(), GovernorError> {
     let no_compiler = |why| GovernorError::NoCompiler { path: source.given.to_owned(), why };
-    let (status, said) = toolchain.call(arguments, longest).map_err(no_compiler)?;
+    let (status, said) = toolchain.call(arguments, folder, longest).map_err(no_compiler)?;
     let Some(status) = status else {
         let s = longest.as_secs();
         return Err(

@@ -129,6 +129,20 @@ fn one_that_starts_a_process_or_a_program_or_ends_another_is_ended_at_once() {
         );
     }
     told(&Parts { top, init: "fork();", ..Parts::default() }, &["SIGSYS", "in its initcall"]);
+    // By other calls that reach a process, or that let it outlive idlewise.
+    let top = "long syscall(long, ...);\nint getppid(void);\n";
+    for (call, arguments) in [
+        (libc::SYS_tgkill, "getppid(), getppid(), 9"),
+        (libc::SYS_tkill, "getppid(), 15"),
+        (libc::SYS_rt_sigqueueinfo, "getppid(), 15, 0"),
+        (libc::SYS_ptrace, "16, getppid(), 0, 0"),
+        (libc::SYS_prlimit64, "getppid(), 7, 0, 0"),
+        (libc::SYS_prctl, "1, 0, 0, 0, 0"),
+        (libc::SYS_io_uring_setup, "1, 0"),
+    ] {
+        let does = format!("syscall({call}, {arguments});");
+        told(&Parts { top, select: &does, ..Parts::default() }, &["SIGSYS", "in select, CPU 5, decision 0"]);
+    }
     // Before anything of it is called.
     let early = "int fork(void);\nstatic __attribute__((constructor)) void early(void)\n{\n\tfork();\n}\n";
     told(&Parts { top: early, ..Parts::default() }, &["SIGSYS", "while it was loaded"]);

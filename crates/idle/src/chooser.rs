@@ -5,6 +5,9 @@ use crate::Moment;
 
 /// Who decides for one CPU: a governor in C, or the oracle.
 pub trait Chooser {
+    /// Whether it looks at the future in [`Moment`].
+    const FORESEES: bool = false;
+
     /// Which state, and may the tick be stopped? `moment` holds the future and `tick` what will become of the next
     /// tick; a governor looks at neither.
     fn select(&mut self, inputs: &Inputs, moment: &Moment, tick: TickAhead) -> Choice;

@@ -19,12 +19,13 @@ mod ticks;
 pub use chooser::{Chooser, Hosted, TickAhead};
 pub use limits::Limits;
 pub use moment::{Moment, NEVER_AT_NS, Timers};
-pub use oracle::{Oracle, foresee};
+pub use oracle::{Oracle, choosable, foresee};
 pub use ticks::{SleepQuery, Ticks};
 
 use idlewise_governor::Inputs;
 use idlewise_model::{
-    Breach, Entry, IdleTable, Ledger, NO_LATENCY_LIMIT_NS, Outcome, TickChoice, TickGrid, WakeCause,
+    Breach, Entry, IdleTable, Ledger, LoopCosts, NO_LATENCY_LIMIT_NS, Outcome, TickChoice, TickGrid,
+    WakeCause,
 };
 
 use states::States;
@@ -80,6 +81,7 @@ pub struct IdleCpu<'t> {
     now_ns: u64,
     tick_stopped: bool,
     disabled: u16,
+    costs: LoopCosts,
     stay: Stay,
     /// What the polling loop found when it last began: time-limit flag and limit, ns.
     before_polling: Option<(bool, u64)>,
@@ -90,6 +92,7 @@ struct Stay {
     start_ns: u64,
     selected: u8,
     tick: TickChoice,
+    asked_sleep_length: bool,
     /// What is wrong with the choice, if anything is.
     breach: Option<Breach>,
 }
@@ -98,7 +101,13 @@ impl<'t> IdleCpu<'t> {
     /// A CPU with the states of `table` and ticks on `grid`, not idle yet, tick running.
     #[must_use]
     pub fn new(cpu: u32, table: &'t IdleTable, grid: TickGrid) -> Self {
-        let stay = Stay { start_ns: 0, selected: 0, tick: TickChoice::Kept, breach: None };
+        let stay = Stay {
+            start_ns: 0,
+            selected: 0,
+            tick: TickChoice::Kept,
+            asked_sleep_length: false,
+            breach: None,
+        };
         Self {
             cpu,
             table,
@@ -107,9 +116,15 @@ impl<'t> IdleCpu<'t> {
             now_ns: 0,
             tick_stopped: false,
             disabled: 0,
+            costs: LoopCosts::NONE,
             stay,
             before_polling: None,
         }
+    }
+
+    /// Entries of the ledger tell from now on what the idle loop itself takes; without this, nothing.
+    pub fn set_costs(&mut self, costs: LoopCosts) {
+        self.costs = costs;
     }
 
     /// Sets the disabled states, bit i for state i.
@@ -229,6 +244,7 @@ impl<'t> IdleCpu<'t> {
         let tick = if was_stopped { TickChoice::WasStopped } else { tick };
         self.stay.start_ns = moment.start_ns;
         self.stay.tick = tick;
+        self.stay.asked_sleep_length = choice.asked_sleep_length;
         self.stay.breach = None;
         let mut state = choice.index as u32 as usize;
         let (mut poll_until_ns, mut breach) = (NEVER_AT_NS, Breach::default());
@@ -282,6 +298,7 @@ impl<'t> IdleCpu<'t> {
             } else {
                 0
             },
+            loop_ns: self.costs.of(self.stay.asked_sleep_length, self.stay.tick, left.cause),
             selected: self.stay.selected,
             outcome: Outcome::Stayed { entered: state as u8, miss },
             cause: left.cause,
@@ -328,6 +345,7 @@ impl<'t> IdleCpu<'t> {
             wake_ns: waited,
             latency_ns: 0,
             tick_ns: 0,
+            loop_ns: self.costs.of(self.stay.asked_sleep_length, self.stay.tick, WakeCause::Unknown),
             selected: self.stay.selected,
             outcome: Outcome::Rejected,
             cause: WakeCause::Unknown,

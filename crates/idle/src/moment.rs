@@ -43,4 +43,6 @@ pub struct Moment {
     pub random: u32,
     /// The next event other than the tick, ns, where the driver of the loop knows the future; only the oracle looks.
     pub wake_at_ns: u64,
+    /// Whether it pays to stop the tick, where one is due before that, likewise.
+    pub stop_pays: bool,
 }

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 /// Puts the oracle before one wait of `wait_ns` and gives what came of it.
 fn wait(table: &IdleTable, mask: u16, limit_ns: i64, wait_ns: u64) -> (usize, TickChoice, Entry) {
     let start = TICK + 1_234;
-    let mut oracle = Oracle::new(table);
+    let mut oracle = Oracle::new(table, None);
     let mut idle = IdleCpu::new(0, table, GRID);
     idle.set_disabled(&mut oracle, mask);
     idle.begin_visit(start);
@@ -93,7 +93,7 @@ fn where_the_core_keeps_the_tick_it_counts_with_it() {
     // 500 us before a tick that the kernel needs: C6 does not pay, though the event is far.
     let start = TICK + T - 500_000;
     for (tick_needed, state, kept) in [(true, 2, TickChoice::Kept), (false, 3, TickChoice::Stopped)] {
-        let mut oracle = Oracle::new(&table);
+        let mut oracle = Oracle::new(&table, None);
         let mut idle = IdleCpu::new(0, &table, GRID);
         idle.begin_visit(start);
         let timers = Timers::Pending { hrtimer_at_ns: NEVER_AT_NS, wheel_at_ns: NEVER_AT_NS, tick_needed };
@@ -106,7 +106,7 @@ fn where_the_core_keeps_the_tick_it_counts_with_it() {
 #[test]
 fn states_that_change_while_it_runs_are_followed() {
     let table = table();
-    let mut oracle = Oracle::new(&table);
+    let mut oracle = Oracle::new(&table, None);
     let mut idle = IdleCpu::new(0, &table, GRID);
     let mut choose = |mask| {
         idle.set_disabled(&mut oracle, mask);
@@ -119,7 +119,7 @@ fn states_that_change_while_it_runs_are_followed() {
 #[test]
 fn it_reads_the_ticks_flag_as_governors_do() {
     let table = table();
-    let mut oracle = Oracle::new(&table);
+    let mut oracle = Oracle::new(&table, None);
     oracle.device().got_tick = true;
     let mut idle = IdleCpu::new(0, &table, GRID);
     idle.begin_visit(TICK);

@@ -33,6 +33,7 @@ fn a_stay_is_measured_told_and_written_down() {
         wake_ns: 900_000,
         latency_ns: 100_000,
         tick_ns: 0,
+        loop_ns: 0,
         selected: 3,
         outcome: Outcome::Stayed { entered: 3, miss: Miss::None },
         cause: WakeCause::Hrtimer,

@@ -87,6 +87,7 @@ pub fn moment(start_ns: u64, hrtimer_at_ns: u64, wheel_at_ns: u64) -> Moment {
         iowait: 0,
         random: 0,
         wake_at_ns: NEVER_AT_NS,
+        stop_pays: true,
     }
 }
 

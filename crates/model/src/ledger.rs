@@ -102,6 +102,8 @@ pub struct Entry {
     /// For a wake that was only the tick: how long its handlers ran, ns; the CPU was awake for nothing else. 0 for all
     /// others.
     pub tick_ns: i64,
+    /// How long the CPU ran for the idle loop alone ([`crate::LoopCosts`]), ns; 0 where that is part of other times.
+    pub loop_ns: u32,
     /// What the governor chose.
     pub selected: u8,
     pub outcome: Outcome,

@@ -9,14 +9,20 @@ use idlewise_report::{Format, Line};
 use idlewise_review::{RecordingHead, ReviewReport};
 
 /// What each column is, in a line each.
-const COLUMNS: [&str; 7] = [
-    "energy: of idle periods, and of being awake for the tick alone; a model",
+const COLUMNS: [&str; 13] = [
+    "energy: of idle periods, and of the idle loop around them; a model",
     "latency: from a wake event until the CPU has left its idle state, mean",
     "p99: the 99th percentile of that latency",
     "too deep: idle periods shorter than their state's target residency",
     "too shallow: idle periods that were long enough for a deeper enabled state",
     "units: % of the value before; of too deep and too shallow percentage points",
     "(pp) of all wakeups",
+    "(a to b): the 95 % interval, the wider of machines and of loads drawn anew",
+    "~: it holds 0, so nothing is shown",
+    "not worse by 1 %: a test of its own, one-sided at 5 %, whose end follows",
+    "9:32:9: recordings in which the number fell, stayed the same, rose",
+    "of twenty numbers of which nothing is true one is shown by chance",
+    "rel: energy, in the shallowest sleeping state's power times a second",
 ];
 /// Machines, and kernels, that a line names.
 const MACHINES: usize = 6;

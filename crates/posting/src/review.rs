@@ -3,13 +3,14 @@
 
 use idlewise_corpus::Basis;
 use idlewise_explain::{Explanation, InputValue, Unit};
+use idlewise_recording::FidelityHead;
 use idlewise_report::{Format, Line, Report, Table, UNKNOWN, duration, number, percent};
 use idlewise_review::{
     Against, BootedChange, Effect, ExplainedPeriod, GovernorReview, Moved, PatchHead, RecordingChange,
     ReviewReport, Row,
 };
 
-use crate::effects::{NOTHING, at_least, cell, counted, counts, mean, middle, signed, words};
+use crate::effects::{NOTHING, at_least, cell, counted, counts, mean, middle, name, signed, words};
 use crate::{notes, reading};
 
 /// Columns of the table, by the names of measures.
@@ -30,7 +31,7 @@ pub fn review(r: &ReviewReport, details: bool, format: Format) -> Report {
     out.preamble.extend(basis(r));
     out.preamble.extend(r.notes.iter().map(|note| Line::new("note", note)));
     for governor in &r.governors {
-        out.tables.push(rows(governor));
+        out.tables.push(rows(governor, &r.patches));
         out.tables.extend(simulated(governor));
         out.tables.extend(booted(governor));
         if details {
@@ -87,7 +88,7 @@ fn title(patch: &PatchHead) -> String {
 
 /// A row for the base. After each patch the mean over all recordings, what their middle is and how many go which way, and the means of
 /// those of each basis: so that a few that carry the mean are seen.
-fn rows(governor: &GovernorReview) -> Table {
+fn rows(governor: &GovernorReview, patches: &[PatchHead]) -> Table {
     let name = governor.governor.as_str();
     let head =
         [name, "recordings", "differ", "energy", "latency", "p99", "too deep", "too shallow", "blocks"];
@@ -95,6 +96,10 @@ fn rows(governor: &GovernorReview) -> Table {
     t.text_columns = 2;
     for row in &governor.rows {
         let mut cells = vec![row.row.clone(), String::new()];
+        if patches.iter().any(|patch| patch.row == row.row && patch.problem.is_some()) {
+            t.rows.push(vec![format!("{} !", row.row), "not applied".to_owned()]);
+            continue;
+        }
         match (&row.same_as, &row.against_base, &row.problem) {
             (Some(same), ..) => cells.push(format!("as {same}")),
             (None, Some(against), problem) => {
@@ -213,6 +218,8 @@ fn absolute(metric: &str, value: f64, energy_unit: &str) -> String {
 fn over_runs(change: Option<f64>, half_width: Option<f64>, unit: &str) -> String {
     match (change, half_width) {
         (Some(0.0), _) => SAME.to_owned(),
+        // Less than a ten-thousandth is no finding, however often the same is found.
+        (Some(change), Some(_)) if change.abs() < 0.01 => NOTHING.to_owned(),
         (Some(change), Some(width)) if change.abs() > width => {
             at_least(change, unit, change - width, change + width)
         }
@@ -287,6 +294,7 @@ fn of_row(governor: &GovernorReview, row: &Row, several: bool) -> Vec<String> {
                 .map(words)
                 .collect();
             out.push(said.join("; "));
+            out.extend(extremes(against));
         }
     }
     if let Some(check) = &row.check {
@@ -299,12 +307,34 @@ fn of_row(governor: &GovernorReview, row: &Row, several: bool) -> Vec<String> {
             names.dedup();
             names.join(", ")
         };
+        if check.new.is_empty() && check.mended.is_empty() && row.against_above.is_some() {
+            out.push(format!("{name}check: nothing new"));
+        }
         if !check.mended.is_empty() {
             out.push(format!("{name}check: mended: {}", properties(&check.mended)));
         }
     }
     out.extend(row.periods.iter().map(|period| said(period, row)));
     out
+}
+
+/// `energy from -25 % (sim-skylake-sp-roaming) to +3.1 % (boot-juno-fio)`: the recordings that carry the means.
+fn extremes(against: &Against) -> Option<String> {
+    let of = |metric: &str| {
+        let changes = against.on.iter().filter_map(|on| {
+            let change = on.changes.iter().find(|c| c.measure.name == metric)?.change_pct?;
+            Some((change, on.recording.as_str()))
+        });
+        let mut changes: Vec<(f64, &str)> = changes.collect();
+        changes.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let ((least, of_least), (most, of_most)) = (changes.first()?, changes.last()?);
+        let named = |change: f64, recording: &str| format!("{} % ({recording})", signed(change));
+        (least < most).then(|| {
+            format!("{} from {} to {}", name(metric), named(*least, of_least), named(*most, of_most))
+        })
+    };
+    let all: Vec<String> = ["energy", "latency_mean"].into_iter().filter_map(of).collect();
+    (against.recordings > 1 && !all.is_empty()).then(|| all.join("; "))
 }
 
 /// `decisions differ from +1 in 14 of 50 recordings, most in mixed.dat (12.3 % of wake events)`
@@ -332,7 +362,7 @@ fn said(p: &ExplainedPeriod, row: &Row) -> String {
     let inputs: Vec<String> = inputs.into_iter().filter_map(|name| input(&p.after, name)).collect();
     format!(
         "{}, CPU {}, decision {} at {:.6} s, woken after {}: {} chose {}, {} {}; until then energy {energy}, latency {latency} ({} % of \
-         the recording's {}); {}",
+         the recording's {}, which changes by {} %); {}",
         p.recording,
         p.cpu,
         p.decisions[1],
@@ -347,6 +377,7 @@ fn said(p: &ExplainedPeriod, row: &Row) -> String {
             Moved::Energy => "energy",
             Moved::Latency => "latency",
         },
+        signed(p.recording_pct),
         inputs.join(", ")
     )
 }
@@ -388,6 +419,7 @@ fn evidence(r: &ReviewReport, details: bool) -> Vec<Line> {
     let mut out: Vec<Line> = r.on.assumes.iter().map(|words| Line::new("note", words)).collect();
     out.extend(notes::lines(&r.on, details));
     for g in &r.governors {
+        out.extend(no_base(g));
         out.extend(
             g.not_booted
                 .iter()
@@ -422,6 +454,7 @@ fn evidence(r: &ReviewReport, details: bool) -> Vec<Line> {
         }
     }
     out.extend(fidelity(r));
+    out.extend(below_fidelity(r));
     out.extend(energy(r));
     out
 }
@@ -436,7 +469,7 @@ fn marks(r: &ReviewReport) -> Vec<Line> {
                 counted(r.on.machines, "machine", "machines")
             )
         } else {
-            "> <: the end nearer to 0 of the 95 % interval, recordings resampled by machine; ~: nothing is shown"
+            "> <: the end nearer to 0 of the 95 % interval, recordings resampled by machine or by load; ~: nothing is shown"
                 .to_owned()
         };
         out.push(Line::plain(format!(
@@ -477,18 +510,62 @@ fn marks(r: &ReviewReport) -> Vec<Line> {
     out
 }
 
+/// Why there is no base, and what rows are compared with instead.
+fn no_base(g: &GovernorReview) -> Option<Line> {
+    let problem = g.rows.first()?.problem.as_ref()?;
+    let of_first = |row: &Row| row.same_as.is_none() && row.problem.is_none() && row.against_base.is_none();
+    let instead = g.rows.iter().find(|row| of_first(row));
+    let instead = instead.map_or_else(String::new, |row| format!("; its changes are against {}", row.row));
+    Some(Line::new("warning", format!("{}{instead}", problem.words("base", &g.governor))))
+}
+
+/// In how many recordings replay itself makes other choices than the kernel more often than a row does than the base: what such a row
+/// changes there may be replay's doing.
+fn below_fidelity(r: &ReviewReport) -> Option<Line> {
+    let unlike = |name: &str| {
+        let head = r.on.recordings.iter().find(|h| h.name == name && h.basis != Some(Basis::Model))?;
+        least_alike(head.fidelity.as_ref().ok()?).map(|same_pct| 100.0 - same_pct)
+    };
+    let rows = r.governors.iter().flat_map(|g| &g.rows).filter(|row| row.same_as.is_none());
+    let counts = rows.filter_map(|row| {
+        let against = row.against_base.as_ref()?;
+        let known = || against.on.iter().filter_map(|on| Some((unlike(&on.recording)?, on.waits.differ_pct)));
+        let below = known().filter(|(unlike, differ)| *differ > 0.0 && unlike > differ).count();
+        (below > 0).then(|| format!("{} in {below} of {}", row.row, known().count()))
+    });
+    let counts: Vec<String> = counts.collect();
+    (!counts.is_empty()).then(|| {
+        let rows = counts.join(", ");
+        Line::new(
+            "note",
+            format!("recordings in which replay differs from the kernel in more choices than the row from the base: {rows}"),
+        )
+    })
+}
+
+/// Share of the kernel's own choices, of states or of the tick, that replay repeats: the less of both, %.
+fn least_alike(of: &FidelityHead) -> Option<f64> {
+    let same = [of.same_state_pct, of.same_tick_pct];
+    same.into_iter().flatten().reduce(f64::min)
+}
+
 /// How many of the kernels' own choices replay repeats.
 fn fidelity(r: &ReviewReport) -> Option<Line> {
-    let of_kernels = r.on.recordings.iter().filter(|h| h.basis != Some(Basis::Model));
-    let known = of_kernels.filter_map(|h| h.fidelity.as_ref().ok()?.same_state_pct);
+    let of_kernels: Vec<_> = r.on.recordings.iter().filter(|h| h.basis != Some(Basis::Model)).collect();
+    let known = of_kernels.iter().filter_map(|h| least_alike(h.fidelity.as_ref().ok()?));
     let mut known: Vec<f64> = known.collect();
     known.sort_by(f64::total_cmp);
     let (least, median) = (known.first()?, known.get(known.len() / 2)?);
     let of = counted(known.len(), "recording", "recordings");
+    let unknown = match of_kernels.len() - known.len() {
+        0 => String::new(),
+        n => format!("; not known of {n}"),
+    };
     Some(Line::new(
         "note",
         format!(
-            "replay repeats {} % of the kernel's own choices (median of {of}; the least {} %)",
+            "replay repeats {} % of the kernel's own choices, of states or of the tick, whichever is less (median of {of}; the least {} \
+             %{unknown})",
             percent(*median),
             percent(*least)
         ),

@@ -44,6 +44,11 @@ pub trait Book: Ledger {
     type Pages: Serialize + DeserializeOwned + Send;
     /// The ledger is closed.
     fn pages(self) -> Self::Pages;
+    /// Whether `pages` can be what a run left: where they come from another process, that may have written over them.
+    fn hold_together(pages: &Self::Pages) -> bool {
+        let _ = pages;
+        true
+    }
 }
 
 impl Book for Tally<'_> {
@@ -51,6 +56,9 @@ impl Book for Tally<'_> {
     fn pages(mut self) -> Counts {
         self.counts.latencies_ns.settle();
         self.counts
+    }
+    fn hold_together(pages: &Counts) -> bool {
+        pages.hold_together()
     }
 }
 
@@ -66,6 +74,9 @@ impl<A: Book, B: Book> Book for (A, B) {
     type Pages = (A::Pages, B::Pages);
     fn pages(self) -> Self::Pages {
         (self.0.pages(), self.1.pages())
+    }
+    fn hold_together(pages: &Self::Pages) -> bool {
+        A::hold_together(&pages.0) && B::hold_together(&pages.1)
     }
 }
 
@@ -137,7 +148,11 @@ impl Candidate {
             }
             Self::Oracle => return Ok(run_oracle(cpus, placement, setting, open)?),
         };
-        let answer = governor.run(|loader| run_hosted(loader, cpus, placement, setting, open))?;
+        let answer = governor.run(|loader| run_hosted(loader, cpus, placement, setting, &open))?;
+        if governor.is_foreign() && !answer.0.iter().all(|(_, pages, _)| B::hold_together(pages)) {
+            let why = "its counts do not add up: it wrote over memory that is not its own".to_owned();
+            return Err(GovernorError::Lost { id: governor.label(), why }.into());
+        }
         let ran = |(cpu, pages, counts)| Ran { cpu, pages, counts };
         Ok(Runs { cpus: answer.0.into_iter().map(ran).collect(), shared_state: answer.1 })
     }
@@ -160,10 +175,18 @@ fn run_hosted<'w, 's, B: Book>(
         let mut book = open(workload, place);
         let slot = instance.add_cpu(workload.cpu, &place.table, place.capacity)?;
         let mut governor = Hosted::new(&mut instance, slot);
+        let setting = at_place(setting, place);
         let counts = run(workload, &place.table, place.capacity, setting, &mut governor, &mut book)?;
         out.push((workload.cpu, book.pages(), counts));
     }
     Ok((out, instance.keeps_shared_state()))
+}
+
+/// `setting` on a CPU of `place`.
+#[must_use]
+pub fn at_place(setting: Setting, place: &Cluster) -> Setting {
+    let costs = place.loop_costs();
+    Setting { costs, prices: Some(place.prices(costs)), ..setting }
 }
 
 fn run_oracle<'w, 's, B: Book>(
@@ -176,7 +199,8 @@ fn run_oracle<'w, 's, B: Book>(
     for workload in cpus {
         let Some(place) = placement.place(workload.cpu) else { continue };
         let mut book = open(workload, place);
-        let mut oracle = Oracle::new(&place.table);
+        let setting = at_place(setting, place);
+        let mut oracle = Oracle::new(&place.table, setting.prices);
         let counts = run(workload, &place.table, place.capacity, setting, &mut oracle, &mut book)?;
         out.push(Ran { cpu: workload.cpu, pages: book.pages(), counts });
     }

@@ -2,8 +2,8 @@
 //! Recorded idle periods as lines of the ledger, and the kernel's own verdicts on them.
 
 use idlewise_model::{
-    Breach, CpuTape, Entry, IdleTable, Miss, NO_LATENCY_LIMIT_NS, Outcome, Piece, PieceFlags, TickChoice,
-    WakeCause, at,
+    Breach, CpuTape, Entry, IdleTable, LoopCosts, Miss, NO_LATENCY_LIMIT_NS, Outcome, Piece, PieceFlags,
+    TickChoice, WakeCause, at,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -29,8 +29,9 @@ pub struct VerdictCheck {
     pub largest_margin_ns: u64,
 }
 
-/// A recorded stay as a line of the ledger.
-pub fn recorded_entry(cpu: &CpuTape, piece: &Piece, table: &IdleTable) -> Entry {
+/// A recorded stay as a line of the ledger, where the idle loop takes `costs`. Whether the kernel's governor asked for the sleep length
+/// is not recorded: it counts as asked.
+pub fn recorded_entry(cpu: &CpuTape, piece: &Piece, table: &IdleTable, costs: &LoopCosts) -> Entry {
     let residency_ns = i64::try_from(piece.stay_ns()).unwrap_or(i64::MAX);
     let rejected = piece.flags.has(PieceFlags::REJECTED);
     let stay_ns = residency_ns;
@@ -59,6 +60,7 @@ pub fn recorded_entry(cpu: &CpuTape, piece: &Piece, table: &IdleTable) -> Entry 
         wake_ns: if rejected { stay_ns } else { i64::try_from(piece.wake_ns).unwrap_or(i64::MAX) },
         latency_ns: if rejected { 0 } else { piece.response_ns.into() },
         tick_ns: if only_tick && !rejected { handled_ns(piece) } else { 0 },
+        loop_ns: costs.of(true, tick, piece.cause),
         selected: piece.state,
         outcome,
         cause: piece.cause,

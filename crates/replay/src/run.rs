@@ -2,9 +2,10 @@
 use std::borrow::Borrow;
 
 use idlewise_idle::{
-    Chooser, Entered, IdleCpu, Left, Limits, Moment, NEVER_AT_NS, SleepQuery, TickAhead, Timers, foresee,
+    Chooser, Entered, IdleCpu, Left, Limits, Moment, NEVER_AT_NS, SleepQuery, TickAhead, Timers, choosable,
+    foresee,
 };
-use idlewise_model::{IdleTable, Ledger, PiecesError, RunDecision, TickChoice, WakeCause};
+use idlewise_model::{IdleTable, Ledger, LoopCosts, PiecesError, Prices, RunDecision, TickChoice, WakeCause};
 
 use serde::{Deserialize, Serialize};
 
@@ -24,13 +25,24 @@ pub struct Setting {
     pub limits: Limits,
     /// The run ends after so many events of the workload.
     pub events: usize,
+    /// What the idle loop itself takes.
+    pub costs: LoopCosts,
+    /// What idle periods cost, for the oracle; without it, the deepest state that pays by its target residency is best.
+    pub prices: Option<Prices>,
 }
 
 impl Setting {
-    /// A governor from which nothing is taken, to the end of the workload.
+    /// A governor from which nothing is taken, to the end of the workload, in an idle loop that takes no time.
     #[must_use]
     pub const fn new(same_machine: bool, seed: u64) -> Self {
-        Self { same_machine, seed, limits: Limits::NONE, events: usize::MAX }
+        Self {
+            same_machine,
+            seed,
+            limits: Limits::NONE,
+            events: usize::MAX,
+            costs: LoopCosts::NONE,
+            prices: None,
+        }
     }
 }
 
@@ -115,7 +127,9 @@ fn play<E: Ahead, C: Chooser, L: Ledger>(
         refusals,
         refused_ns,
         may_refuse: refused_ns > 0 || !refusals.is_empty(),
+        ticks_pay_to: 0,
     };
+    player.idle.set_costs(setting.costs);
     player.idle.set_disabled(player.chooser, default_mask);
     player.go_through()?;
     Ok(player.counts)
@@ -162,6 +176,8 @@ struct Player<'a, E, C, L> {
     refused_ns: u64,
     /// There are such entries, or refusals to come when the run began.
     may_refuse: bool,
+    /// Before this event it does not pay to stop the tick.
+    ticks_pay_to: usize,
 }
 
 impl<E: Ahead, C: Chooser, L: Ledger> Player<'_, E, C, L> {
@@ -219,7 +235,7 @@ impl<E: Ahead, C: Chooser, L: Ledger> Player<'_, E, C, L> {
             self.overtaken(event);
             return Ok(Waiting { event: n + 1, ready_ns, since: Since::Awake });
         }
-        let entered = self.ask(n, event, ready_ns, as_recorded);
+        let entered = self.ask(n, event, ready_ns, as_recorded)?;
         if self.may_refuse
             && let Some(took_ns) = self.refusal(entered.state, ready_ns)
         {
@@ -253,10 +269,16 @@ impl<E: Ahead, C: Chooser, L: Ledger> Player<'_, E, C, L> {
     }
 
     #[inline]
-    fn ask(&mut self, n: usize, event: &WorkloadEvent, start_ns: u64, as_recorded: bool) -> Entered {
+    fn ask(
+        &mut self,
+        n: usize,
+        event: &WorkloadEvent,
+        start_ns: u64,
+        as_recorded: bool,
+    ) -> Result<Entered, PiecesError> {
         self.random =
             self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let moment = Moment {
+        let mut moment = Moment {
             start_ns,
             timers: pending(event, start_ns),
             latency_limit_ns: self.latency_ns,
@@ -264,7 +286,11 @@ impl<E: Ahead, C: Chooser, L: Ledger> Player<'_, E, C, L> {
             iowait: event.iowait.into(),
             random: (self.random >> 32) as u32,
             wake_at_ns: event.at_ns,
+            stop_pays: true,
         };
+        if C::FORESEES || L::DECISIONS {
+            moment.stop_pays = self.stop_pays(n, event, start_ns)?;
+        }
         let known = if as_recorded { self.events.first_query(n) } else { None };
         let query = known.copied().unwrap_or_else(|| self.idle.query(&moment.timers));
         let entered = self.idle.enter_asked(self.chooser, &moment, &query);
@@ -275,7 +301,34 @@ impl<E: Ahead, C: Chooser, L: Ledger> Player<'_, E, C, L> {
         if L::DECISIONS {
             self.ledger.decision(&self.decided(event, &moment, &query, &entered));
         }
-        entered
+        Ok(entered)
+    }
+
+    /// Whether stopping the tick now, before event number `first`, costs less than all ticks from `start_ns` to the end of the visit.
+    /// Where it does, it is best stopped at once: later it costs the same and saves less.
+    fn stop_pays(&mut self, first: usize, event: &WorkloadEvent, start_ns: u64) -> Result<bool, PiecesError> {
+        let Some(prices) = self.setting.prices else { return Ok(true) };
+        if self.idle.tick_stopped() || first < self.ticks_pay_to {
+            return Ok(false);
+        }
+        let among = choosable(self.idle.table(), self.idle.disabled(), self.latency_ns);
+        let grid = self.workload.grid;
+        let price_fj = prices.active_fj(prices.costs.tick_stop_ns.into());
+        let of_ticks = |start_ns: u64, wake_ns: u64, due_ns: u64| {
+            prices.of_ticks(among, start_ns, wake_ns, due_ns, grid.period_ns, self.workload.tick_handler_ns)
+        };
+        let mut all_fj = of_ticks(start_ns, event.at_ns, self.idle.tick_due_ns());
+        let mut n = first;
+        while all_fj <= price_fj {
+            n += 1;
+            let later = self.events.later(n)?;
+            let Some(e) = later.as_ref().map(E::Event::borrow).filter(|e| !e.visit_start) else {
+                self.ticks_pay_to = n;
+                return Ok(false);
+            };
+            all_fj += of_ticks(e.start_ns, e.at_ns, grid.after(e.start_ns));
+        }
+        Ok(true)
     }
 
     /// What the governor was asked at `moment` and answered, and what the oracle would have.
@@ -289,7 +342,8 @@ impl<E: Ahead, C: Chooser, L: Ledger> Player<'_, E, C, L> {
         let was_stopped = entered.tick == TickChoice::WasStopped;
         let due_ns = if was_stopped { NEVER_AT_NS } else { query.tick_at_ns };
         let tick = TickAhead { due_ns, may_stop: query.may_stop };
-        let oracle = foresee(self.idle.table(), self.idle.disabled(), moment, tick);
+        let prices = self.setting.prices.as_ref();
+        let oracle = foresee(self.idle.table(), prices, self.idle.disabled(), moment, tick);
         RunDecision {
             start_ns: moment.start_ns,
             sleep_length_ns: query.sleep_length_ns,

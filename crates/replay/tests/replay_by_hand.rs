@@ -4,8 +4,8 @@
 use idlewise_idle::{NEVER_AT_NS, Oracle};
 use idlewise_madeinput::idle_loop::{GRID, Script, T, TICK, state, table};
 use idlewise_model::{
-    Change, Confidence, Entry, IdleState, IdleTable, Miss, NO_LATENCY_LIMIT_NS, Outcome, TickChoice,
-    WakeCause,
+    Change, Confidence, Entry, IdleState, IdleTable, LoopCosts, MAX_STATES, Miss, NO_LATENCY_LIMIT_NS,
+    Outcome, Prices, StatePrice, TickChoice, WakeCause,
 };
 use idlewise_replay::{Refusal, RunCounts, Setting, Workload, WorkloadEvent, run};
 use proptest::prelude::*;
@@ -87,6 +87,39 @@ fn brief(ledger: &[Entry]) -> Vec<(u64, u64, u64, u64, WakeCause)> {
         (e.start_ns - TICK, e.residency_ns as u64, e.wake_ns as u64, e.latency_ns as u64, e.cause)
     };
     ledger.iter().map(row).collect()
+}
+
+// ---- What the idle loop takes, and the oracle's price for it.
+
+/// Running costs 10 mW, the only state 1 mW; a tick kept costs its 5 us of work.
+fn ticks_of(tick_stop_ns: u32, events: Vec<WorkloadEvent>) -> Vec<TickChoice> {
+    let table = IdleTable::new(vec![state(0, 0, 0)]).unwrap();
+    let costs = LoopCosts { tick_stop_ns, ..LoopCosts::NONE };
+    let mut prices = Prices { states: [StatePrice::default(); MAX_STATES], active_uw: 10_000, costs };
+    prices.states[0].power_uw = 1_000;
+    let setting = Setting { costs, prices: Some(prices), ..ELSEWHERE };
+    let mut ledger: Vec<Entry> = Vec::new();
+    run(&workload(events), &table, 1024, setting, &mut Oracle::new(&table, Some(prices)), &mut ledger)
+        .unwrap();
+    let paid = |e: &Entry| if e.tick == TickChoice::Stopped { tick_stop_ns } else { 0 };
+    assert!(ledger.iter().all(|e| e.loop_ns == paid(e)), "{ledger:?}");
+    ledger.iter().map(|e| e.tick).collect()
+}
+
+#[test]
+fn the_oracle_stops_the_tick_where_that_costs_less_than_all_that_would_come() {
+    use TickChoice::{Kept, Stopped, WasStopped};
+    // Five us of work cost nine tenths of that beyond the sleep: 4.5 us of running.
+    let one_tick = || vec![event(1_000, T + 2_000 * US)];
+    assert_eq!(ticks_of(4_400, one_tick()), [Stopped]);
+    assert_eq!(ticks_of(4_600, one_tick()), [Kept, Kept]);
+    // A tick in each of two waits of one visit: stopping it once spares both.
+    let both = || visit(vec![event(1_000, T + 500 * US), event(T + 600 * US, 2 * T + 900 * US)]);
+    assert_eq!(ticks_of(8_900, both()), [Stopped, WasStopped]);
+    assert_eq!(ticks_of(9_100, both()), [Kept, Kept, Kept, Kept]);
+    // In visits of their own each would be paid for.
+    let apart = || vec![event(1_000, T + 500 * US), event(T + 600 * US, 2 * T + 900 * US)];
+    assert_eq!(ticks_of(8_900, apart()), [Kept, Kept, Kept, Kept]);
 }
 
 // ---- The tick comes back where the governor keeps it.
@@ -630,7 +663,7 @@ proptest! {
         // States that sleep: an interrupt that wakes nobody does not end a polling loop, so polling may last longer
         // than the wait that the oracle knows.
         let table = IdleTable::new(table().states()[1..].to_vec()).unwrap();
-        let mut oracle = Oracle::new(&table);
+        let mut oracle = Oracle::new(&table, None);
         let mut ledger: Vec<Entry> = Vec::new();
         let counts = run(&w, &table, 1024, ELSEWHERE, &mut oracle, &mut ledger).unwrap();
         prop_assert_eq!(counts.decisions, ledger.len() as u64);
@@ -638,5 +671,40 @@ proptest! {
             prop_assert!(e.cause != WakeCause::Tick || kernel_needs_ticks, "{:?}", e);
             prop_assert!(matches!(e.outcome, Outcome::Stayed { miss: Miss::None, .. }), "{:?}", e);
         }
+    }
+
+    #[test]
+    fn no_governor_takes_less_energy_than_the_oracle(
+        mut w in workloads(), answers in prop::collection::vec((0i32..3, any::<bool>()), 1..40), tick_stop_ns in 0u32..30_000,
+    ) {
+        let events = w.events.in_memory().unwrap();
+        w.events = events.iter().map(|e| WorkloadEvent { tick_needed_ns: 0, ..*e }).collect();
+        // States that are left at once: nothing is overtaken, so that all meet the same events.
+        let at_once = |us| IdleState { exit_latency_ns: 0, entry_ns: 0, ..state(0, us, 0) };
+        let table = IdleTable::new(vec![at_once(0), at_once(20), at_once(600)]).unwrap();
+        let mut prices = Prices {
+            states: [StatePrice::default(); MAX_STATES],
+            active_uw: 10_000,
+            costs: LoopCosts { tick_stop_ns, again_ns: 500, decision_ns: 50, sleep_length_ns: 0 },
+        };
+        for (price, (power_uw, transition_fj)) in
+            prices.states.iter_mut().zip([(1000, 0), (300, 14_000_000), (20, 182_000_000)])
+        {
+            *price = StatePrice { transition_fj, power_uw, entry_ns: 0 };
+        }
+        let setting = Setting { costs: prices.costs, prices: Some(prices), ..ELSEWHERE };
+        let energy = |ledger: &[Entry]| -> u128 {
+            let of = |e: &Entry| {
+                let price = prices.states[usize::from(e.selected)];
+                u128::from(price.transition_fj)
+                    + u128::from(price.power_uw) * e.wake_ns as u128
+                    + prices.active_fj(e.tick_ns as u64 + u64::from(e.loop_ns))
+            };
+            ledger.iter().map(of).sum()
+        };
+        let mut best: Vec<Entry> = Vec::new();
+        run(&w, &table, 1024, setting, &mut Oracle::new(&table, Some(prices)), &mut best).unwrap();
+        let other = play_on(&table, &w, setting, &answers);
+        prop_assert!(energy(&best) <= energy(&other.ledger), "{:?}\n{:?}", best, other.ledger);
     }
 }

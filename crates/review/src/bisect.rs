@@ -7,6 +7,7 @@ use idlewise_governor::{Instance, Spec};
 use idlewise_recording::CommandError;
 use idlewise_replay::SleepLengths;
 use idlewise_score::Measure;
+use idlewise_score::measure::DIFFER;
 use idlewise_study::compare::Measured;
 use idlewise_study::condition::{Condition, measures, vocabulary};
 use schemars::JsonSchema;
@@ -220,7 +221,7 @@ fn step(
         differing: None,
     };
     match &lineage.rows[row] {
-        Of::Problem(problem) => step.problem = Some(problem.clone()),
+        Of::Problem(problem, _) => step.problem = Some(problem.clone()),
         Of::Version(version) => {
             step.problem = results.misbehaviour(0, *version, None);
             let pair = |other: Option<usize>| {
@@ -315,7 +316,7 @@ fn of_commits(request: &BisectRequest) -> Result<(Lineage, Vec<Candidate>), Comm
     let name = governor(request, &trees)?;
     let rows = commits.iter().map(|c| c.short().to_owned()).zip(&trees);
     let lineage = Lineage::of(&name, rows)?;
-    if let Of::Problem(problem) = &lineage.rows[0] {
+    if let Of::Problem(problem, _) = &lineage.rows[0] {
         return Err(CommandError::conflict(&["GOOD"], problem.words(&request.good, &name)));
     }
     let candidate = |c: &Commit| Candidate { name: c.short().to_owned(), subject: c.subject.clone() };
@@ -421,8 +422,15 @@ impl BisectReport {
             n => format!("{n} machines"),
         };
         Some(match (effect.shown, effect.interval) {
-            (Shown::Less | Shown::More, Some(_)) => {
-                format!("sure: the 95 % interval of the step, over recordings of {machines}, does not hold 0")
+            (_, Some(_)) if effect.metric == DIFFER.name => {
+                "sure: these choices differ, and replay has no chance in it".to_owned()
+            }
+            (Shown::Less | Shown::More, Some(i)) => {
+                let (low, high, unit) = (i.low, i.high, effect.unit);
+                format!(
+                    "sure that it moves here: the 95 % interval of the step, over recordings of {machines}, is {low:+.2}{unit} to \
+                     {high:+.2}{unit}; the condition itself is about the mean of these recordings"
+                )
             }
             (_, Some(_)) => {
                 format!(

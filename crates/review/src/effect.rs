@@ -23,7 +23,8 @@ pub struct Effect {
     pub fell: usize,
     pub same: usize,
     pub rose: usize,
-    /// Of 95 %, by resampling the machines of the recordings with replacement; nothing for fewer than five machines.
+    /// Of 95 %: the wider of two, by resampling the machines of the recordings with replacement, and by resampling their loads where there
+    /// are five; nothing for fewer than five machines.
     pub interval: Option<Interval>,
     /// Recordings that tell it.
     pub recordings: usize,
@@ -59,26 +60,41 @@ pub(crate) fn measures() -> impl Iterator<Item = &'static Measure> {
     DECIDING.into_iter()
 }
 
+/// What recordings may be alike in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin<'c> {
+    pub(crate) machine: &'c str,
+    /// The same load on two machines is no two witnesses.
+    pub(crate) load: &'c str,
+}
+
 impl Effect {
-    /// Of `changes`, each of a recording of the machine that it comes with.
+    /// Of `changes`, each of a recording of the machine and of the load that it comes with.
     pub(crate) fn of<'c>(
         measure: &'static Measure,
-        changes: impl IntoIterator<Item = (&'c str, MeasureChange)>,
+        changes: impl IntoIterator<Item = (Origin<'c>, MeasureChange)>,
     ) -> Self {
         let is_share = measure.unit == Unit::Share;
-        let mut known: Vec<(&str, f64)> = Vec::new();
+        let mut by_machine: Vec<(&str, f64)> = Vec::new();
+        let mut by_load = Vec::new();
         let mut same = true;
-        for (machine, change) in changes {
+        for (origin, change) in changes {
             let value = if is_share { Some(change.change) } else { change.change_pct };
             same &= change.a == change.b;
             if let Some(value) = value.filter(|v| v.is_finite()) {
-                known.push((machine, value));
+                by_machine.push((origin.machine, value));
+                by_load.push((origin.load, value));
             }
         }
-        let all = GroupedChanges::of(&known, is_share);
-        let values: Vec<f64> = known.iter().map(|(_, value)| *value).collect();
+        let [all, loads] = [&by_machine, &by_load].map(|known| GroupedChanges::of(known, is_share));
+        let wider = |share: f64| {
+            let machines = all.interval(share)?;
+            let loads = loads.interval(share).unwrap_or(machines);
+            Some(Interval { low: machines.low.min(loads.low), high: machines.high.max(loads.high) })
+        };
+        let values: Vec<f64> = by_machine.iter().map(|(_, value)| *value).collect();
         let count = |is: fn(f64) -> bool| values.iter().filter(|v| is(**v)).count();
-        let (mean, interval) = (all.mean(), all.interval(0.95));
+        let (mean, interval) = (all.mean(), wider(0.95));
         let shown = match interval {
             _ if same && mean.is_some() => Shown::Same,
             None => Shown::NoInterval,
@@ -86,7 +102,7 @@ impl Effect {
             Some(i) if i.low > 0.0 => Shown::More,
             Some(_) => Shown::Nothing,
         };
-        let one_sided = all.interval(0.90).and_then(|i| match measure.better {
+        let one_sided = wider(0.90).and_then(|i| match measure.better {
             Better::Less => Some(i.high),
             Better::More => Some(i.low),
             Better::Neither => None,
@@ -104,7 +120,7 @@ impl Effect {
             same: count(|v| v == 0.0),
             rose: count(|v| v > 0.0),
             interval,
-            recordings: known.len(),
+            recordings: values.len(),
             shown,
             not_worse,
             one_sided,
@@ -131,9 +147,25 @@ mod tests {
     fn effect(of_machines: &[&[f64]]) -> Effect {
         let names: Vec<String> = (0..of_machines.len()).map(|i| format!("m{i}")).collect();
         let all = of_machines.iter().zip(&names).flat_map(|(values, name)| {
-            values.iter().map(move |v| (name.as_str(), MeasureChange::new(ENERGY, 100.0, 100.0 + v)))
+            let origin = Origin { machine: name.as_str(), load: "the same" };
+            values.iter().map(move |v| (origin, MeasureChange::new(ENERGY, 100.0, 100.0 + v)))
         });
         Effect::of(ENERGY, all)
+    }
+
+    #[test]
+    fn the_same_load_on_many_machines_is_one_witness() {
+        let loads = ["a", "b", "c", "d", "e"];
+        let machines: Vec<String> = (0..10).map(|i| format!("m{i}")).collect();
+        // Of five loads one falls by far on each of ten machines, the others do nothing.
+        let all = machines.iter().flat_map(|machine| {
+            loads.map(|load| {
+                let value = if load == "a" { 70.0 } else { 100.2 };
+                (Origin { machine, load }, MeasureChange::new(ENERGY, 100.0, value))
+            })
+        });
+        let effect = Effect::of(ENERGY, all);
+        assert!(effect.mean.unwrap() < -5.0 && effect.shown == Shown::Nothing, "{effect:?}");
     }
 
     #[test]

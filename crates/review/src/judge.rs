@@ -101,7 +101,7 @@ fn lineages(request: &ReviewRequest, series: &Series) -> Result<Vec<Lineage>, Co
     };
     let mut all: Vec<Lineage> = names.par_iter().map(of).collect::<Result<_, _>>()?;
     let is_changed = |lineage: &Lineage| {
-        lineage.versions.len() > 1 || lineage.rows.iter().any(|row| matches!(row, Of::Problem(_)))
+        lineage.versions.len() > 1 || lineage.rows.iter().any(|row| matches!(row, Of::Problem(..)))
     };
     if request.governors.is_empty() {
         all.retain(is_changed);
@@ -194,9 +194,11 @@ impl Stage<'_> {
         let mut out = Row { row: row_name(row), ..Row::default() };
         let version = match &lineage.rows[row] {
             Of::Version(version) => *version,
-            Of::Problem(problem) => {
+            Of::Problem(problem, text) => {
                 let before = row.checked_sub(1).map(|above| &lineage.rows[above]);
-                let again = matches!(before, Some(Of::Problem(above)) if above == problem);
+                // The same error in other code is another row.
+                let again =
+                    matches!(before, Some(Of::Problem(above, same)) if above == problem && same == text);
                 out.same_as = again.then(|| row_name(row - 1));
                 out.problem = Some(problem.clone());
                 return Ok(out);
@@ -238,33 +240,42 @@ impl Stage<'_> {
         let above = lineage.row_above(row, &runs).filter(|_| runs(version));
         out.against_above = pair(above);
         if let Some(before) = above.and_then(|above| lineage.version(above)) {
-            let mean = |metric: &str| {
-                let effects = out.against_above.iter().flat_map(|against| &against.effects);
-                effects.filter(|e| e.metric == metric).find_map(|e| e.mean)
-            };
-            let moves = ["energy", "latency_mean"].map(mean);
-            out.periods = self.periods((at, lineage), (before, version), moves)?;
+            out.periods = self.periods((at, lineage), (before, version))?;
         }
         out.simulated.clone_from(&simulated[version]);
         Ok(out)
     }
 
-    /// Those that move energy and latency most, in the direction of `moves`, the means of all: others explain the opposite.
+    /// Those that move energy and latency most, each in the direction in which its recording moves: others explain the opposite.
     fn periods(
         &self,
         (at, lineage): (usize, &Lineage),
         (a, b): (usize, usize),
-        moves: [Option<f64>; 2],
     ) -> Result<Vec<ExplainedPeriod>, CommandError> {
         let mut found = Vec::new();
         for (named, run) in self.results.0 {
             let of = &run.lineages[at];
-            let (Some(pair), Ok(before)) = (of.pairs.get(&(a, b)), &of.versions[a]) else { continue };
+            let (Some(pair), Ok(before), Ok(after)) =
+                (of.pairs.get(&(a, b)), &of.versions[a], &of.versions[b])
+            else {
+                continue;
+            };
             let unit = before.score.energy_unit.as_str();
-            for (what, mean) in moves.iter().enumerate() {
-                let Some(mean) = mean.filter(|mean| *mean != 0.0) else { continue };
-                let periods = pair.periods.of(what, mean > 0.0).iter();
-                found.extend(periods.map(|p| Found { named, setup: &run.setup, unit, period: *p, what }));
+            let [was, is] = [&before.score, &after.score].map(|score| [score.energy, score.latency.mean_ns]);
+            for what in 0..was.len() {
+                let change_pct = (is[what] - was[what]) * 100.0 / was[what];
+                if change_pct == 0.0 || !change_pct.is_finite() {
+                    continue;
+                }
+                let periods = pair.periods.of(what, change_pct > 0.0).iter();
+                found.extend(periods.map(|period| Found {
+                    named,
+                    setup: &run.setup,
+                    unit,
+                    period: *period,
+                    what,
+                    change_pct,
+                }));
             }
         }
         let versions = [&lineage.versions[a], &lineage.versions[b]];

@@ -17,6 +17,8 @@ pub(crate) struct Found<'r> {
     pub(crate) period: Period,
     /// Energy (0) or latency (1).
     pub(crate) what: usize,
+    /// By how much the recording's own changes, %.
+    pub(crate) change_pct: f64,
 }
 
 impl Found<'_> {
@@ -74,6 +76,7 @@ pub(crate) fn explained(
         energy_unit: found.unit.to_owned(),
         latency_ns: period.latency_ns,
         share_pct: found.share_pct(),
+        recording_pct: found.change_pct,
         share_of: if found.what == 0 { Moved::Energy } else { Moved::Latency },
         decisions: period.decisions,
         before: one(before, period.decisions[0])?,

@@ -179,7 +179,8 @@ pub struct Row {
     pub against_base: Option<Against>,
     /// What this patch changes against the row above.
     pub against_above: Option<Against>,
-    /// The idle periods that explain most of what this patch changes.
+    /// The idle periods with the largest share of what this patch changes in their recording, of those before which the first choice
+    /// differs.
     pub periods: Vec<ExplainedPeriod>,
     /// Simulated workloads, against the base.
     pub simulated: Vec<SimulatedChange>,
@@ -309,9 +310,10 @@ pub struct ExplainedPeriod {
     pub energy_unit: String,
     /// How much longer the wake event waits, ns.
     pub latency_ns: i64,
-    /// Its share of the recording's idle energy, or of its sum of wakeup latencies, %: the larger, of what the patch moves in that
-    /// direction.
+    /// Its share of the recording's idle energy, or of its sum of wakeup latencies, %.
     pub share_pct: f64,
+    /// By how much the recording's idle energy, or its mean wakeup latency, changes, %: always in the direction of this period.
+    pub recording_pct: f64,
     /// Of which of the two that is.
     pub share_of: Moved,
     /// The numbers of both decisions on the CPU, counted from 0.

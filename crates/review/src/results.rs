@@ -14,7 +14,7 @@ use idlewise_score::{Measure, Place};
 use idlewise_study::compare::{MeasureChange, WaitCounts};
 use rayon::prelude::*;
 
-use crate::effect::{Effect, measures};
+use crate::effect::{Effect, Origin, measures};
 use crate::patch::{Problem, ProblemKind};
 use crate::recordings::{self, Named, Sorted};
 use crate::report::{Against, BasisEffects, Evidence, LeftOut, RecordingChange, RecordingHead};
@@ -216,11 +216,12 @@ impl Results<'_> {
         is_of: impl Fn(Option<Basis>) -> bool,
     ) -> Effect {
         let changes = against.on.iter().filter_map(|on| {
-            let (_, run) = self.recording(&on.recording).filter(|(named, _)| is_of(named.basis))?;
+            let (named, run) = self.recording(&on.recording).filter(|(named, _)| is_of(named.basis))?;
             let own = || MeasureChange::new(measure, 0.0, on.waits.differ_pct);
             let change =
                 if measure == DIFFER { own() } else { *on.changes.iter().find(|c| c.measure == measure)? };
-            Some((run.machine.as_str(), change))
+            let load = named.entry.as_ref().map_or(named.name.as_str(), |entry| entry.workload.as_str());
+            Some((Origin { machine: run.machine.as_str(), load }, change))
         });
         Effect::of(measure, changes)
     }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use idlewise_governor::{Build, Governor, GovernorError, GovernorSource, SourceFile, Spec, Workshop};
 use idlewise_recording::CommandError;
+use xxhash_rust::xxh3::xxh3_128;
 
 use crate::patch::{Problem, ProblemKind};
 use crate::snapshot::{Snapshot, file_of};
@@ -25,7 +26,8 @@ pub(crate) struct Version {
 pub(crate) enum Of {
     /// The number of a version.
     Version(usize),
-    Problem(Problem),
+    /// Why it has none, and the hash of what the governor's file has then.
+    Problem(Problem, Option<u128>),
 }
 
 /// One governor through all rows.
@@ -74,7 +76,7 @@ impl Lineage {
         if tree.get(&inside).is_none() {
             let why = "the tree has no such governor".to_owned();
             let problem = Problem { kind: ProblemKind::NotThere, file: Some(inside), line: None, why };
-            return Ok(Of::Problem(problem));
+            return Ok(Of::Problem(problem, None));
         }
         let folder = Workshop::from_env().keep_tree(&tree.files())?;
         let path = folder.join(&inside).to_string_lossy().into_owned();
@@ -82,7 +84,8 @@ impl Lineage {
         let governor = match Governor::open(&source) {
             Ok(governor) => governor.called(row),
             Err(e @ (GovernorError::Compile { .. } | GovernorError::Source { .. })) => {
-                return Ok(Of::Problem(not_compiled(&e, &folder, &inside)));
+                let text = tree.get(&inside).map(xxh3_128);
+                return Ok(Of::Problem(not_compiled(&e, &folder, &inside), text));
             }
             Err(e) => return Err(e.into()),
         };

@@ -112,7 +112,7 @@ impl fmt::Display for Number {
 }
 
 /// All of them, in the order in which tables show them. Whoever adds one adds a row here, and what it counts to [`Score`].
-pub static MEASURES: [Measure; 22] = [
+pub static MEASURES: [Measure; 24] = [
     Measure {
         name: "wakeups",
         label: "wakeups",
@@ -298,7 +298,7 @@ pub static MEASURES: [Measure; 22] = [
     Measure {
         name: "energy",
         label: "idle energy",
-        meaning: "energy of the idle periods, and of being awake for the tick alone",
+        meaning: "energy of the idle periods, of the idle loop, and of being awake for the tick alone",
         unit: Unit::Energy,
         better: Better::Less,
         of: |s| Some(Number::Real(s.energy)),
@@ -365,6 +365,30 @@ pub static MEASURES: [Measure; 22] = [
         json: "rejected_ns",
         column: Some("rejected_ns"),
         column_edition: 0,
+        places: &[],
+    },
+    Measure {
+        name: "loop_time",
+        label: "idle loop, time",
+        meaning: "time that CPUs ran for the idle loop alone: decisions, sleep lengths, stopping the tick, asking again",
+        unit: Unit::Span,
+        better: Better::Less,
+        of: |s| count(s.loop_ns),
+        json: "loop_ns",
+        column: Some("loop_ns"),
+        column_edition: 2,
+        places: &[],
+    },
+    Measure {
+        name: "loop_energy",
+        label: "idle loop",
+        meaning: "of the energy, that of the idle loop",
+        unit: Unit::Energy,
+        better: Better::Less,
+        of: |s| Some(Number::Real(s.loop_energy)),
+        json: "loop_energy",
+        column: Some("loop_energy"),
+        column_edition: 2,
         places: &[],
     },
     Measure {

@@ -43,8 +43,12 @@ pub struct Score {
     /// Events that came while the CPU was still on its way out of a state: no wakeups, but they had to wait.
     pub overtaken: u64,
     pub latency: Latency,
-    /// Energy of the idle periods, and of being awake for the tick alone, in `energy_unit`.
+    /// Energy of the idle periods, of the idle loop, and of being awake for the tick alone, in `energy_unit`.
     pub energy: f64,
+    /// Of that, the idle loop's: decisions, sleep lengths, stopping the tick and starting it again, asking again after it.
+    pub loop_energy: f64,
+    /// Time that CPUs ran for that, ns.
+    pub loop_ns: u64,
     /// "mJ", or "rel" where the platform's powers are relative.
     pub energy_unit: String,
     pub causes: BTreeMap<String, u64>,
@@ -173,6 +177,11 @@ impl Score {
             overtaken: sum(|t| t.counts.overtaken),
             latency: Latency::of(tallies),
             energy: tallies.first().map_or(0.0, |t| t.energy().in_unit(energy_fj)),
+            loop_energy: tallies.first().map_or(0.0, |t| {
+                let fj = tallies.iter().map(|t| t.energy().active_fj(t.counts.loop_ns)).sum();
+                t.energy().in_unit(fj)
+            }),
+            loop_ns: sum(|t| t.counts.loop_ns),
             energy_unit: if measured { "mJ" } else { "rel" }.to_owned(),
             causes: WakeCause::ALL
                 .iter()
@@ -274,6 +283,7 @@ mod tests {
             wake_ns: residency_ns - latency_ns,
             latency_ns,
             tick_ns: if cause == WakeCause::Tick { 10_000 } else { 0 },
+            loop_ns: 700,
             selected: entered,
             outcome: Outcome::Stayed { entered, miss },
             cause,
@@ -298,10 +308,38 @@ mod tests {
         assert_eq!((score.latency.wakes, score.latency.p50_ns, score.latency.max_ns), (3, 400_000, 400_000));
         assert_eq!(score.states[1].rejected, 1);
         let fj = |i: usize, t: u64| energy.stay_fj(i, t, 0);
-        let expected =
-            fj(1, 100_000) + fj(0, 2_999_600) + fj(0, 600) + fj(1, 1_100_000) + energy.active_fj(10_000);
+        let expected = fj(1, 100_000)
+            + fj(0, 2_999_600)
+            + fj(0, 600)
+            + fj(1, 1_100_000)
+            + energy.active_fj(10_000 + 5 * 700);
         assert_eq!(tally.energy_fj(), expected);
         assert_eq!(score.causes.values().sum::<u64>(), 4);
+    }
+
+    #[test]
+    fn counts_that_somebody_wrote_over_do_not_hold_together() {
+        let table = table();
+        let energy = EnergyTable::derived(&table, &[], Fall::Geometric).unwrap();
+        let mut tally = Tally::new(&table, &energy);
+        tally.entry(&entry(0, 3_000_000, Miss::Below, WakeCause::Hrtimer, 400));
+        tally.entry(&entry(0, 1_000, Miss::None, WakeCause::Tick, 400));
+        tally.overtaken(70);
+        let good = tally.counts;
+        assert!(good.hold_together() && crate::Counts::default().hold_together());
+        let write: [fn(&mut crate::Counts); 6] = [
+            |c| c.causes[0] += 1,
+            |c| c.ticks[1] += 1,
+            |c| c.states[1].verdicts[2] += 1,
+            |c| c.overtaken += 1,
+            |c| c.latencies_ns.push(1),
+            |c| c.tick_ns = u64::MAX,
+        ];
+        for write in write {
+            let mut bad = good.clone();
+            write(&mut bad);
+            assert!(!bad.hold_together(), "{bad:?}");
+        }
     }
 
     #[test]
@@ -400,7 +438,7 @@ mod tests {
             ..entry(1, 0, Miss::None, WakeCause::Unknown, 0)
         };
         tally.entry(&refused);
-        assert_eq!(tally.energy_fj(), energy.active_fj(34_000));
+        assert_eq!(tally.energy_fj(), energy.active_fj(34_700));
         let score = Score::of(&[&tally]);
         assert_eq!((score.rejected, score.rejected_ns, score.wakeups), (1, 34_000, 0));
     }

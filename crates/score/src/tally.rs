@@ -87,6 +87,8 @@ pub struct Counts {
     pub unplaced: BTreeMap<u8, Unplaced>,
     /// Time awake for the tick alone, ns.
     pub tick_ns: u64,
+    /// Time that CPUs ran for the idle loop alone, ns.
+    pub loop_ns: u64,
     /// Wakeup latency of every wake that was not the tick or the poll limit, and of events that came during an exit, ns.
     pub latencies_ns: Counted,
     /// Events that came while the CPU was still on its way out of a state.
@@ -101,7 +103,40 @@ impl Counts {
             u128::from(costs.transition_fj) * u128::from(s.entries())
                 + u128::from(costs.power_uw) * u128::from(s.powered_ns)
         });
-        periods.sum::<u128>() + energy.active_fj(self.tick_ns) + energy.active_fj(self.rejected_ns)
+        periods.sum::<u128>() + energy.active_fj(self.tick_ns + self.rejected_ns + self.loop_ns)
+    }
+}
+
+impl Counts {
+    /// Whether a run can have left them: every idle period has one state, one cause and one choice about the tick, and no sum of them
+    /// goes beyond what numbers hold.
+    #[must_use]
+    pub fn hold_together(&self) -> bool {
+        /// No run counts so much of anything, ns included.
+        const MOST: u64 = 1 << 60;
+        let of_states = self.states.iter().flat_map(|s| s.verdicts.into_iter().chain([s.rejected]));
+        let times = self.states.iter().flat_map(|s| [s.residency_ns, s.powered_ns]);
+        let others = [self.rejected_ns, self.tick_ns, self.loop_ns, self.overtaken];
+        let Breaches { disabled, over_limit, no_state } = self.breaches;
+        let unplaced = self.unplaced.values().flat_map(|u| [u.entries, u.residency_ns]);
+        let mut all = of_states
+            .chain(times)
+            .chain(others)
+            .chain([disabled, over_limit, no_state])
+            .chain(unplaced)
+            .chain(self.causes)
+            .chain(self.ticks);
+        if all.any(|n| n > MOST / 64) {
+            return false;
+        }
+        let periods: u64 = self.states.iter().map(StateTally::entries).sum();
+        let latencies = Counted::ranks(std::iter::once(&self.latencies_ns));
+        let latencies = latencies.iter().try_fold(0u64, |sum, (_, times)| sum.checked_add(*times));
+        let nobody_waits = [WakeCause::Tick, WakeCause::PollLimit].map(|cause| self.causes[cause as usize]);
+        let waits = periods.checked_sub(nobody_waits.iter().sum());
+        self.causes.iter().sum::<u64>() == periods
+            && self.ticks.iter().sum::<u64>() == periods
+            && latencies.is_some_and(|n| waits.map(|waits| waits + self.overtaken) == Some(n))
     }
 }
 
@@ -140,7 +175,7 @@ impl<'t> Tally<'t> {
         self.energy
     }
 
-    /// Energy of the idle periods, of refused entries and of being awake for the tick alone, fJ or the table's relative equivalent:
+    /// Energy of the idle periods, of refused entries, of the idle loop and of being awake for the tick alone, fJ or the table's relative equivalent:
     /// the sum of [`entry_fj`] of all entries.
     #[must_use]
     pub fn energy_fj(&self) -> u128 {
@@ -148,18 +183,19 @@ impl<'t> Tally<'t> {
     }
 }
 
-/// Energy of one idle period and of being awake for the tick alone after it, fJ or the table's relative equivalent. A CPU whose
+/// Energy of one idle period, of the idle loop around it and of being awake for the tick alone after it, fJ or the table's relative equivalent. A CPU whose
 /// entry is refused runs until then.
 #[inline]
 #[must_use]
 pub fn entry_fj(table: &IdleTable, energy: &EnergyTable, e: &Entry) -> u128 {
+    let loop_ns = u64::from(e.loop_ns);
     let Outcome::Stayed { entered, .. } = e.outcome else {
-        return energy.active_fj(e.wake_ns.max(0).unsigned_abs());
+        return energy.active_fj(e.wake_ns.max(0).unsigned_abs() + loop_ns);
     };
     let entered = usize::from(entered);
     let entry_ns = table.states().get(entered).map_or(0, |s| s.entry_ns.unsigned_abs());
     energy.stay_fj(entered, e.wake_ns.max(0).unsigned_abs(), entry_ns)
-        + energy.active_fj(e.tick_ns.max(0).unsigned_abs())
+        + energy.active_fj(e.tick_ns.max(0).unsigned_abs() + loop_ns)
 }
 
 /// A latency as it is counted: one of more than 4.29 s, which a recording may well have, as that.
@@ -183,6 +219,7 @@ impl Tally<'_> {
         self.counts.breaches.add(e.breach);
         self.counts.states[usize::from(e.selected)].rejected += 1;
         self.counts.rejected_ns += e.wake_ns.max(0).unsigned_abs();
+        self.counts.loop_ns += u64::from(e.loop_ns);
     }
 }
 
@@ -199,6 +236,7 @@ impl Ledger for Tally<'_> {
         if e.breach != Breach::default() {
             counts.breaches.add(e.breach);
         }
+        counts.loop_ns += u64::from(e.loop_ns);
         counts.ticks[e.tick as usize] += 1;
         counts.causes[e.cause as usize] += 1;
         let s = &mut counts.states[entered];

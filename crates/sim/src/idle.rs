@@ -38,6 +38,7 @@ impl<W: Watch> Sim<'_, W> {
             iowait: cpu.iowait,
             random: (self.chance.draw() >> 32) as u32,
             wake_at_ns: NEVER_AT_NS,
+            stop_pays: true,
         };
         let entered = cpu.idle.enter(&mut Hosted::new(self.governor, cpu.slot), &moment);
         self.out.decisions += 1;

@@ -210,8 +210,9 @@ fn tally(recording: &Recording) -> Result<Vec<(u32, &str, Tally<'_>)>, PiecesErr
     for cpu in recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable) {
         let Some(place) = recording.machine.cluster_of(cpu.cpu) else { continue };
         let mut tally = Tally::new(&place.table, &place.energy);
+        let costs = place.loop_costs();
         for block in cpu.pieces.blocks() {
-            block?.iter().for_each(|piece| tally.entry(&recorded_entry(cpu, piece, &place.table)));
+            block?.iter().for_each(|piece| tally.entry(&recorded_entry(cpu, piece, &place.table, &costs)));
         }
         tallies.push((cpu.cpu, place.name.as_str(), tally));
     }

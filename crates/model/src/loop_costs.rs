@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use serde::{Deserialize, Serialize};
+
+use crate::{TickChoice, WakeCause};
+
+/// Time that a CPU runs for its idle loop alone, ns. How long depends on what the governor answers, so it belongs to what the governor
+/// costs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoopCosts {
+    /// The governor's own code: one choice, and hearing what came of it.
+    pub decision_ns: u32,
+    /// Working out the sleep length, where the governor asks for it.
+    pub sleep_length_ns: u32,
+    /// Stopping the tick, and starting it again at the end of the visit.
+    pub tick_stop_ns: u32,
+    /// From the end of the tick's handler, or of polling at its limit, to the next question.
+    pub again_ns: u32,
+}
+
+impl LoopCosts {
+    /// The idle loop takes no time.
+    pub const NONE: Self = Self { decision_ns: 0, sleep_length_ns: 0, tick_stop_ns: 0, again_ns: 0 };
+
+    /// What one idle period took of the CPU's time, ns.
+    #[inline]
+    #[must_use]
+    pub fn of(&self, asked_sleep_length: bool, tick: TickChoice, cause: WakeCause) -> u32 {
+        let asked = u32::from(asked_sleep_length) * self.sleep_length_ns;
+        let stopped = u32::from(tick == TickChoice::Stopped) * self.tick_stop_ns;
+        let again = u32::from(matches!(cause, WakeCause::Tick | WakeCause::PollLimit)) * self.again_ns;
+        self.decision_ns.saturating_add(asked).saturating_add(stopped).saturating_add(again)
+    }
+
+    /// The same on a CPU of `speed`, 1..=1024, for which these are those of one of 1024.
+    #[must_use]
+    pub fn at_speed(&self, speed: u32) -> Self {
+        let slower =
+            |ns: u32| u32::try_from(u64::from(ns) * 1024 / u64::from(speed.max(1))).unwrap_or(u32::MAX);
+        Self {
+            decision_ns: slower(self.decision_ns),
+            sleep_length_ns: slower(self.sleep_length_ns),
+            tick_stop_ns: slower(self.tick_stop_ns),
+            again_ns: slower(self.again_ns),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COSTS: LoopCosts =
+        LoopCosts { decision_ns: 30, sleep_length_ns: 400, tick_stop_ns: 2_000, again_ns: 700 };
+
+    #[test]
+    fn each_thing_that_happened_is_paid_once() {
+        assert_eq!(COSTS.of(false, TickChoice::Kept, WakeCause::Hrtimer), 30);
+        assert_eq!(COSTS.of(true, TickChoice::WasStopped, WakeCause::Hrtimer), 430);
+        assert_eq!(COSTS.of(true, TickChoice::Stopped, WakeCause::Hrtimer), 2_430);
+        assert_eq!(COSTS.of(false, TickChoice::Kept, WakeCause::Tick), 730);
+        assert_eq!(COSTS.of(false, TickChoice::Kept, WakeCause::PollLimit), 730);
+        assert_eq!(LoopCosts::NONE.of(true, TickChoice::Stopped, WakeCause::Tick), 0);
+    }
+
+    #[test]
+    fn a_slower_cpu_takes_longer() {
+        assert_eq!(COSTS.at_speed(1024), COSTS);
+        assert_eq!(COSTS.at_speed(256).tick_stop_ns, 8_000);
+        assert_eq!(COSTS.at_speed(0).decision_ns, 30 * 1024);
+    }
+}
