@@ -6,7 +6,7 @@ use idlewise_counterexample::{CounterexampleRequest, LONGEST, MACHINES, Origin, 
 use idlewise_findings as view;
 use idlewise_platform::{Platform, PlatformError};
 use idlewise_recording::candidate::Candidate;
-use idlewise_recording::governors::candidates;
+use idlewise_recording::governors::{candidates, with_trees};
 use idlewise_recording::{CommandError, ReplaySetup};
 use idlewise_score::measure::MEASURES;
 use idlewise_tape::file as tape_file;
@@ -82,7 +82,7 @@ pub(crate) fn run(a: &CounterexampleArgs) -> Done {
     for path in a.tape.iter().chain(&a.rt_app) {
         check_new(path, false)?;
     }
-    let both = candidates(&[a.a.clone(), a.b.clone()], &a.kernels.trees)?;
+    let both = candidates(&with_trees(&[a.a.clone(), a.b.clone()])?, &a.kernels.trees)?;
     let [one, other] = <[Candidate; 2]>::try_from(both).map_err(|all| {
         Failure::Error(format!("{} {}: name {} governors; expected two", a.a, a.b, all.len()))
     })?;

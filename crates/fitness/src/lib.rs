@@ -108,6 +108,15 @@ impl Fitness {
     }
 }
 
+/// An error where the governor fails on a recording of `run`.
+fn fails(run: &CorpusRun, request: &FitnessRequest) -> Result<(), CollectError> {
+    let mut own = run.recordings.iter().filter_map(|r| r.results.first());
+    match own.find_map(|result| result.failure.as_ref()) {
+        Some(why) => Err(CommandError::input(&request.corpus, why).into()),
+        None => Ok(()),
+    }
+}
+
 /// Checks a governor, and then runs it and the [`REFERENCES`] on the recordings. `progress` hears what is being done, and how much of
 /// how much.
 ///
@@ -144,11 +153,14 @@ pub fn fitness(
         poor: Poor::LeaveOut,
         per: None,
     };
-    let run = run(&corpus, &entries, &runs, &|done, of| progress("replaying", done, of))?;
-    let own = run.recordings.iter().filter_map(|r| r.results.first());
-    if let Some(why) = own.clone().find_map(|result| result.failure.as_ref()) {
-        return Err(CommandError::input(&request.corpus, why).into());
+    // What hangs takes seconds to be given up: one recording says it, before all do.
+    let first = entries.get(..1).map(|first| run(&corpus, first, &runs, &|_, _| ()));
+    if let Some(Ok(first)) = first {
+        fails(&first, request)?;
     }
+    let run = run(&corpus, &entries, &runs, &|done, of| progress("replaying", done, of))?;
+    fails(&run, request)?;
+    let own = run.recordings.iter().filter_map(|r| r.results.first());
     let governors = run.governors.iter().enumerate();
     let medians: Vec<Medians> = governors.map(|(number, id)| Medians::of(&run, number, id)).collect();
     let over_limit = own.map(|result| result.score.breaches.over_limit).sum();

@@ -30,19 +30,6 @@ impl LoopCosts {
         let again = u32::from(matches!(cause, WakeCause::Tick | WakeCause::PollLimit)) * self.again_ns;
         self.decision_ns.saturating_add(asked).saturating_add(stopped).saturating_add(again)
     }
-
-    /// The same on a CPU of `speed`, 1..=1024, for which these are those of one of 1024.
-    #[must_use]
-    pub fn at_speed(&self, speed: u32) -> Self {
-        let slower =
-            |ns: u32| u32::try_from(u64::from(ns) * 1024 / u64::from(speed.max(1))).unwrap_or(u32::MAX);
-        Self {
-            decision_ns: slower(self.decision_ns),
-            sleep_length_ns: slower(self.sleep_length_ns),
-            tick_stop_ns: slower(self.tick_stop_ns),
-            again_ns: slower(self.again_ns),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -60,12 +47,5 @@ mod tests {
         assert_eq!(COSTS.of(false, TickChoice::Kept, WakeCause::Tick), 730);
         assert_eq!(COSTS.of(false, TickChoice::Kept, WakeCause::PollLimit), 730);
         assert_eq!(LoopCosts::NONE.of(true, TickChoice::Stopped, WakeCause::Tick), 0);
-    }
-
-    #[test]
-    fn a_slower_cpu_takes_longer() {
-        assert_eq!(COSTS.at_speed(1024), COSTS);
-        assert_eq!(COSTS.at_speed(256).tick_stop_ns, 8_000);
-        assert_eq!(COSTS.at_speed(0).decision_ns, 30 * 1024);
     }
 }

@@ -49,7 +49,7 @@ pub use idlewise_model::{CpuListError, cpu_list, cpu_ranges, parse_cpu_list};
 /// A limit of package power, for the crates that only show it.
 pub use idlewise_power::Limit;
 pub use limits::PowerLimits;
-pub use loop_costs::LOOP_COSTS_RANGE;
+pub use loop_costs::{LOOP_COSTS, LOOP_COSTS_RANGE};
 pub use package::{Package, PackageLevel};
 pub use platform::{CAPACITY_MAX, Cluster, Origin, Platform};
 pub use power::{OperatingPoint, PowerData, Shared};

@@ -318,7 +318,8 @@ impl<E: Ahead, C: Chooser, L: Ledger> Player<'_, E, C, L> {
             prices.of_ticks(among, start_ns, wake_ns, due_ns, grid.period_ns, self.workload.tick_handler_ns)
         };
         let mut all_fj = of_ticks(start_ns, event.at_ns, self.idle.tick_due_ns());
-        let mut n = first;
+        let done_ns = |e: &WorkloadEvent| e.at_ns + u64::from(e.handler_ns);
+        let (mut n, mut awake_ns) = (first, done_ns(event));
         while all_fj <= price_fj {
             n += 1;
             let later = self.events.later(n)?;
@@ -326,7 +327,9 @@ impl<E: Ahead, C: Chooser, L: Ledger> Player<'_, E, C, L> {
                 self.ticks_pay_to = n;
                 return Ok(false);
             };
-            all_fj += of_ticks(e.start_ns, e.at_ns, grid.after(e.start_ns));
+            // The tick that is due is the first after the handlers before, and may be overdue when the CPU asks.
+            all_fj += of_ticks(e.start_ns, e.at_ns, grid.after(awake_ns));
+            awake_ns = done_ns(e);
         }
         Ok(true)
     }

@@ -152,7 +152,10 @@ pub(crate) fn apply_to(tree: &mut Snapshot, text: &str) -> Result<Applied, Probl
         };
         let changed = apply(&before, patch).map_err(|_| {
             let (line, mut why) = first_that_does_not(&before, patch);
-            if apply(&before, &patch.reverse()).is_ok() {
+            // What only takes lines away fits everywhere backwards.
+            let mut lines = patch.hunks().iter().flat_map(|hunk| hunk.lines());
+            let has_result = lines.any(|line| !matches!(line, Line::Delete(_)));
+            if has_result && apply(&before, &patch.reverse()).is_ok() {
                 why += "; the tree has this change already";
             }
             does_not_apply(path, Some(line), why)

@@ -2,8 +2,8 @@
 //! What replayed governors come to: one shape for replays and comparisons.
 
 use idlewise_answer::{
-    Answer, Column, Contender, Grade, Group, OnRecording, Reason, ReasonId, Role, Trust, USUAL, Verdict,
-    loop_note, spreads, verdict, verdicts_over,
+    Answer, Column, Contender, Grade, Group, Reason, ReasonId, Role, Scored, Trust, USUAL, Verdict,
+    energy_notes, spreads, verdict, verdicts_over,
 };
 use idlewise_model::{NotKnown, Note, NoteId};
 use idlewise_recording::candidate::ORACLE;
@@ -26,12 +26,9 @@ pub(crate) struct RecordingRuns<'r> {
 }
 
 impl<'r> RecordingRuns<'r> {
-    /// The baseline with each other governor, where both have a score.
-    fn pairs(&self) -> impl Iterator<Item = OnRecording<'r>> {
-        let of = |role| self.runs.iter().filter(move |r| r.role == role);
-        let known = |r: &GovernorRun<'r>| Some((r.governor, r.known()?));
-        let pair = move |base| of(Role::Governor).filter_map(known).map(move |other| [base, other]);
-        of(Role::Baseline).filter_map(known).flat_map(pair)
+    /// Those that have a score.
+    fn scored(&self) -> Scored<'r> {
+        self.runs.iter().filter_map(|r| Some((r.governor, r.role, r.known()?))).collect()
     }
 }
 
@@ -140,7 +137,7 @@ fn warnings(seen: &[RecordingRuns<'_>]) -> Vec<Note> {
                 .filter_map(|r| Some(NoteId::GovernorFailed.note(format!("{}{}", place(s), r.failure?)))),
         );
     }
-    out.extend(loop_note(seen.iter().flat_map(RecordingRuns::pairs)));
+    out.extend(energy_notes(seen.iter().map(RecordingRuns::scored)));
     out.extend(
         TraceHead::assumptions(seen.iter().map(|s| s.head))
             .map(|a| NoteId::Assumption.note(format!("holds if {a}"))),

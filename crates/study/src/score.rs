@@ -17,6 +17,7 @@ use crate::answer::on;
 use crate::breaches::breach_words;
 use crate::doomed::Doomed;
 use crate::replay::Group;
+use idlewise_platform::LOOP_COSTS;
 use idlewise_recording::counters::CounterCheck;
 pub use idlewise_recording::entries::VerdictCheck;
 use idlewise_recording::entries::recorded_entry;
@@ -210,9 +211,10 @@ fn tally(recording: &Recording) -> Result<Vec<(u32, &str, Tally<'_>)>, PiecesErr
     for cpu in recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable) {
         let Some(place) = recording.machine.cluster_of(cpu.cpu) else { continue };
         let mut tally = Tally::new(&place.table, &place.energy);
-        let costs = place.loop_costs();
         for block in cpu.pieces.blocks() {
-            block?.iter().for_each(|piece| tally.entry(&recorded_entry(cpu, piece, &place.table, &costs)));
+            block?
+                .iter()
+                .for_each(|piece| tally.entry(&recorded_entry(cpu, piece, &place.table, &LOOP_COSTS)));
         }
         tallies.push((cpu.cpu, place.name.as_str(), tally));
     }

@@ -84,7 +84,7 @@ fn asked(traces: &[&Path], recording: RecordingOptions, platform: Option<&str>) 
         setup: ReplaySetup { recording, platform: platform.map(str::to_owned), ..ReplaySetup::default() },
         a: "menu".to_owned(),
         b: "teo-6.1".to_owned(),
-        fail_if: vec!["energy > -18%".to_owned()],
+        fail_if: vec!["energy > -6%".to_owned()],
         ..CompareRequest::default()
     }
 }
