@@ -3,7 +3,7 @@
 //! can be trusted. Reports of every command are brought into this one shape, which views show first.
 
 mod budget;
-mod loop_costs;
+mod energies;
 mod small;
 mod spread;
 mod table;
@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use budget::{AskedLimits, GovernorBudget, RecordingBudget, ScoredRecording, UnderLimit};
-pub use loop_costs::{Scored, energy_notes, order_depends_on_the_loop};
+pub use energies::{Scored, energy_notes};
 pub use small::{SMALL_LATENCY_NS, SMALL_PCT};
 pub use spread::{Shown, Spread, spreads};
 pub use table::{Cell, Column, Contender, Group, MissCounts, Quantity, Role};

@@ -404,7 +404,8 @@ fn a_trace_without_its_machine_asks_for_it() {
         let assumption =
             format!("if lonely.dat was recorded on {machine}, which it does not say (--recorded-on)");
         assert!(page.contains(&format!("{verdict}, {assumption}")), "{page}");
-        let checked = page.split(&format!(" {check} latency_p99 > -1%: ")).nth(1).unwrap_or_default();
+        let checked =
+            page.split(&format!(" {check} latency_p99 > -1%: ")).nth(1).unwrap_or_else(|| panic!("{page}"));
         assert!(checked.contains(&assumption), "{page}");
         let warning = "WARNING: the recording is of x86, and pixel6 has idle states of Arm";
         assert_eq!(checked.contains(warning), machine == "pixel6", "{page}");

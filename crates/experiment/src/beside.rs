@@ -10,9 +10,7 @@ mod pair;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use idlewise_model::{
-    Counted, EventKind, HrtimerMode, Ledger as _, LoopCosts, Note, NoteId, Piece, TapeCpu, nth,
-};
+use idlewise_model::{Counted, EventKind, HrtimerMode, Ledger as _, Note, NoteId, Piece, TapeCpu, nth};
 use idlewise_score::{Score, Tally};
 use idlewise_workload::{Event, Workload};
 use schemars::JsonSchema;
@@ -326,7 +324,7 @@ fn look(
                 if piece.start_ns < from_ns || end_ns > tasks.to_ns {
                     continue;
                 }
-                tally.entry(&recorded_entry(cpu, piece, &place.table, &LoopCosts::NONE));
+                tally.entry(&recorded_entry(cpu, piece, &place.table));
                 by_length[length(piece)] += 1;
                 lengths.push(u32::try_from(piece.stay_ns()).unwrap_or(u32::MAX));
             }

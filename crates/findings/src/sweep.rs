@@ -123,7 +123,10 @@ fn head(r: &SweepReport, out: &mut Report) {
             (true, all) => format!("as if on {}", many(all.len(), "machine")),
             (false, all) => format!("of {}", many(all.len(), "machine")),
         };
-        on.push(format!("{} {of}", many(distinct(&recordings, &|f| f.hash.clone()).len(), "recording")));
+        on.push(format!(
+            "{} {of}",
+            many(recordings.iter().map(|c| &c.name).collect::<BTreeSet<_>>().len(), "recording")
+        ));
     }
     if !workloads.is_empty() {
         let machines = match distinct(&workloads, &|f| f.machine.clone()).as_slice() {

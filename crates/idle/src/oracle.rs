@@ -56,19 +56,17 @@ pub fn foresee(
     let wake_at_ns = if stopped { moment.wake_at_ns } else { moment.wake_at_ns.min(tick.due_ns) };
     let until_ns = wake_at_ns.saturating_sub(moment.start_ns);
     let among = choosable(table, disabled, moment.latency_limit_ns);
-    let index = match prices {
-        Some(prices) => prices.cheapest(among, until_ns).map_or(0, |(i, _)| i),
+    let best = match prices {
+        Some(prices) => prices.cheapest(among, until_ns).map(|(i, _)| i),
         None => {
             let pays =
                 |i: &usize| table.states().get(*i).is_some_and(|s| s.target_residency_ns <= until_ns as i64);
             let all = || (0..table.len()).filter(|i| among >> i & 1 == 1);
             // Where none pays, the shallowest.
-            match all().rev().find(pays).or_else(|| all().next()) {
-                Some(i) => i,
-                None => unreachable!("something can always be chosen"),
-            }
+            all().rev().find(pays).or_else(|| all().next())
         }
     };
+    let Some(index) = best else { unreachable!("something can always be chosen") };
     Choice { index: index as i32, stop_tick, asked_sleep_length: false }
 }
 

@@ -54,8 +54,10 @@ ids! {
     OtherProcessor "other-processor"
     /// The machine lacks idle states that the recording has.
     LackingStates "lacking-states"
-    /// The order of governors changes with sleep lengths that a recording leaves open.
+    /// The order of governors changes with sleep lengths that a recording leaves open, or with what the idle loop itself takes.
     OrderNotShown "order-not-shown"
+    /// A governor takes less energy than the oracle, which is then no bound.
+    BelowBound "below-bound"
     /// A governor crashed, did not come back or cannot be run: it has no result.
     GovernorFailed "governor-failed"
     /// A governor chose idle states that were disabled.
@@ -224,7 +226,7 @@ ids! {
     FewStates "few-states"
     /// Energy is relative: the powers of the states were not measured.
     RelativeEnergy "relative-energy"
-    /// A replay does not count what stopping and starting the tick costs.
+    /// What stopping and starting the tick costs is not measured on the machine.
     TickCost "tick-cost"
     /// A replay is an open loop: a late wake delays nothing.
     OpenLoop "open-loop"

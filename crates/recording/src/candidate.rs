@@ -4,7 +4,7 @@
 use idlewise_governor::{Governor, GovernorError, Loader};
 use idlewise_idle::{Hosted, Limits, Oracle};
 use idlewise_model::{Entry, Ledger, PiecesError};
-use idlewise_platform::{Cluster, LOOP_COSTS};
+use idlewise_platform::Cluster;
 use idlewise_replay::{RunCounts, Setting, Workload, run};
 use idlewise_score::{Counts, Tally};
 use serde::Serialize;
@@ -185,7 +185,7 @@ fn run_hosted<'w, 's, B: Book>(
 /// `setting` on a CPU of `place`.
 #[must_use]
 pub fn at_place(setting: Setting, place: &Cluster) -> Setting {
-    Setting { costs: LOOP_COSTS, prices: Some(place.prices()), ..setting }
+    Setting { prices: Some(place.prices()), ..setting }
 }
 
 fn run_oracle<'w, 's, B: Book>(

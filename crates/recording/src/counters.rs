@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use idlewise_model::{
-    CpuTape, HealthKind, IdleTable, Ledger, LoopCosts, MAX_STATES, Note, NoteId, Piece, PieceFlags,
-    PiecesError, TapeCpu,
+    CpuTape, HealthKind, IdleTable, Ledger, MAX_STATES, Note, NoteId, Piece, PieceFlags, PiecesError, TapeCpu,
 };
 use idlewise_platform::{StateCounters, SysfsDump, diff};
 use idlewise_score::{StateTally, Tally};
@@ -254,7 +253,7 @@ impl Window {
                     out.across += 1;
                     continue;
                 }
-                tally.entry(&recorded_entry(cpu, piece, table, &LoopCosts::NONE));
+                tally.entry(&recorded_entry(cpu, piece, table));
                 out.miss(piece);
             }
         }

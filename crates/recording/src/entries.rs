@@ -2,9 +2,10 @@
 //! Recorded idle periods as lines of the ledger, and the kernel's own verdicts on them.
 
 use idlewise_model::{
-    Breach, CpuTape, Entry, IdleTable, LoopCosts, Miss, NO_LATENCY_LIMIT_NS, Outcome, Piece, PieceFlags,
-    TickChoice, WakeCause, at,
+    Breach, CpuTape, Entry, IdleTable, Miss, NO_LATENCY_LIMIT_NS, Outcome, Piece, PieceFlags, TickChoice,
+    WakeCause, at,
 };
+use idlewise_platform::LOOP_COSTS;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -29,9 +30,8 @@ pub struct VerdictCheck {
     pub largest_margin_ns: u64,
 }
 
-/// A recorded stay as a line of the ledger, where the idle loop takes `costs`. Whether the kernel's governor asked for the sleep length
-/// is not recorded: it counts as asked.
-pub fn recorded_entry(cpu: &CpuTape, piece: &Piece, table: &IdleTable, costs: &LoopCosts) -> Entry {
+/// A recorded stay as a line of the ledger. What the idle loop took is part of what was recorded: [`with_loop`] counts it.
+pub fn recorded_entry(cpu: &CpuTape, piece: &Piece, table: &IdleTable) -> Entry {
     let residency_ns = i64::try_from(piece.stay_ns()).unwrap_or(i64::MAX);
     let rejected = piece.flags.has(PieceFlags::REJECTED);
     let stay_ns = residency_ns;
@@ -60,13 +60,20 @@ pub fn recorded_entry(cpu: &CpuTape, piece: &Piece, table: &IdleTable, costs: &L
         wake_ns: if rejected { stay_ns } else { i64::try_from(piece.wake_ns).unwrap_or(i64::MAX) },
         latency_ns: if rejected { 0 } else { piece.response_ns.into() },
         tick_ns: if only_tick && !rejected { handled_ns(piece) } else { 0 },
-        loop_ns: costs.of(true, tick, piece.cause),
+        loop_ns: 0,
         selected: piece.state,
         outcome,
         cause: piece.cause,
         tick,
         breach: recorded_breach(cpu, piece, table),
     }
+}
+
+/// `entry` of a recording, with what replay counts for the idle loop. Whether the kernel's governor asked for the sleep length is not
+/// recorded: it counts as asked.
+#[must_use]
+pub fn with_loop(entry: Entry) -> Entry {
+    Entry { loop_ns: LOOP_COSTS.of(true, entry.tick, entry.cause), ..entry }
 }
 
 /// From the first instruction of the handlers of the interrupt that ended `piece` to their end, ns: before the exit where the

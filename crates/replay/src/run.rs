@@ -25,9 +25,8 @@ pub struct Setting {
     pub limits: Limits,
     /// The run ends after so many events of the workload.
     pub events: usize,
-    /// What the idle loop itself takes.
-    pub costs: LoopCosts,
-    /// What idle periods cost, for the oracle; without it, the deepest state that pays by its target residency is best.
+    /// What idle periods and the idle loop cost. Without it the idle loop takes no time, and to the oracle the deepest state that pays by
+    /// its target residency is best.
     pub prices: Option<Prices>,
 }
 
@@ -35,14 +34,7 @@ impl Setting {
     /// A governor from which nothing is taken, to the end of the workload, in an idle loop that takes no time.
     #[must_use]
     pub const fn new(same_machine: bool, seed: u64) -> Self {
-        Self {
-            same_machine,
-            seed,
-            limits: Limits::NONE,
-            events: usize::MAX,
-            costs: LoopCosts::NONE,
-            prices: None,
-        }
+        Self { same_machine, seed, limits: Limits::NONE, events: usize::MAX, prices: None }
     }
 }
 
@@ -129,7 +121,7 @@ fn play<E: Ahead, C: Chooser, L: Ledger>(
         may_refuse: refused_ns > 0 || !refusals.is_empty(),
         ticks_pay_to: 0,
     };
-    player.idle.set_costs(setting.costs);
+    player.idle.set_costs(setting.prices.map_or(LoopCosts::NONE, |prices| prices.costs));
     player.idle.set_disabled(player.chooser, default_mask);
     player.go_through()?;
     Ok(player.counts)

@@ -97,7 +97,7 @@ fn ticks_of(tick_stop_ns: u32, events: Vec<WorkloadEvent>) -> Vec<TickChoice> {
     let costs = LoopCosts { tick_stop_ns, ..LoopCosts::NONE };
     let mut prices = Prices { states: [StatePrice::default(); MAX_STATES], active_uw: 10_000, costs };
     prices.states[0].power_uw = 1_000;
-    let setting = Setting { costs, prices: Some(prices), ..ELSEWHERE };
+    let setting = Setting { prices: Some(prices), ..ELSEWHERE };
     let mut ledger: Vec<Entry> = Vec::new();
     run(&workload(events), &table, 1024, setting, &mut Oracle::new(&table, Some(prices)), &mut ledger)
         .unwrap();
@@ -692,7 +692,7 @@ proptest! {
         {
             *price = StatePrice { transition_fj, power_uw, entry_ns: 0 };
         }
-        let setting = Setting { costs: prices.costs, prices: Some(prices), ..ELSEWHERE };
+        let setting = Setting { prices: Some(prices), ..ELSEWHERE };
         let energy = |ledger: &[Entry]| -> u128 {
             let of = |e: &Entry| {
                 let price = prices.states[usize::from(e.selected)];

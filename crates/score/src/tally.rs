@@ -105,15 +105,13 @@ impl Counts {
         });
         periods.sum::<u128>() + energy.active_fj(self.tick_ns + self.rejected_ns + self.loop_ns)
     }
-}
 
-impl Counts {
     /// Whether a run can have left them: every idle period has one state, one cause and one choice about the tick, and no sum of them
     /// goes beyond what numbers hold.
     #[must_use]
     pub fn hold_together(&self) -> bool {
-        /// No run counts so much of anything, ns included.
-        const MOST: u64 = 1 << 60;
+        /// No run counts so much of anything, half a year in ns included, and sums of a few hundred of these fit.
+        const MOST: u64 = 1 << 54;
         let of_states = self.states.iter().flat_map(|s| s.verdicts.into_iter().chain([s.rejected]));
         let times = self.states.iter().flat_map(|s| [s.residency_ns, s.powered_ns]);
         let others = [self.rejected_ns, self.tick_ns, self.loop_ns, self.overtaken];
@@ -126,7 +124,7 @@ impl Counts {
             .chain(unplaced)
             .chain(self.causes)
             .chain(self.ticks);
-        if all.any(|n| n > MOST / 64) {
+        if all.any(|n| n > MOST) {
             return false;
         }
         let periods: u64 = self.states.iter().map(StateTally::entries).sum();
@@ -175,16 +173,16 @@ impl<'t> Tally<'t> {
         self.energy
     }
 
-    /// Energy of the idle periods, of refused entries, of the idle loop and of being awake for the tick alone, fJ or the table's relative equivalent:
-    /// the sum of [`entry_fj`] of all entries.
+    /// Energy of the idle periods, of refused entries, of the idle loop and of being awake for the tick alone, fJ or the table's relative
+    /// equivalent: the sum of [`entry_fj`] of all entries.
     #[must_use]
     pub fn energy_fj(&self) -> u128 {
         self.counts.energy_fj(self.energy)
     }
 }
 
-/// Energy of one idle period, of the idle loop around it and of being awake for the tick alone after it, fJ or the table's relative equivalent. A CPU whose
-/// entry is refused runs until then.
+/// Energy of one idle period, of the idle loop around it and of being awake for the tick alone after it, fJ or the table's relative
+/// equivalent. A CPU whose entry is refused runs until then.
 #[inline]
 #[must_use]
 pub fn entry_fj(table: &IdleTable, energy: &EnergyTable, e: &Entry) -> u128 {

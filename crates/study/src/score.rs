@@ -17,10 +17,9 @@ use crate::answer::on;
 use crate::breaches::breach_words;
 use crate::doomed::Doomed;
 use crate::replay::Group;
-use idlewise_platform::LOOP_COSTS;
 use idlewise_recording::counters::CounterCheck;
 pub use idlewise_recording::entries::VerdictCheck;
-use idlewise_recording::entries::recorded_entry;
+use idlewise_recording::entries::{recorded_entry, with_loop};
 use idlewise_recording::placement::Per;
 use idlewise_recording::refused;
 use idlewise_recording::{CommandError, Recording, RecordingOptions, TraceHead};
@@ -212,9 +211,8 @@ fn tally(recording: &Recording) -> Result<Vec<(u32, &str, Tally<'_>)>, PiecesErr
         let Some(place) = recording.machine.cluster_of(cpu.cpu) else { continue };
         let mut tally = Tally::new(&place.table, &place.energy);
         for block in cpu.pieces.blocks() {
-            block?
-                .iter()
-                .for_each(|piece| tally.entry(&recorded_entry(cpu, piece, &place.table, &LOOP_COSTS)));
+            let tallied = |piece| tally.entry(&with_loop(recorded_entry(cpu, piece, &place.table)));
+            block?.iter().for_each(tallied);
         }
         tallies.push((cpu.cpu, place.name.as_str(), tally));
     }

@@ -194,7 +194,7 @@ pub static DECISION_COLUMNS: [DecisionColumn; 38] = columns![
     "latency_ns" I64, "from the wake event to the first instruction; a score counts it unless `cause` is `tick` or \
         `poll-limit`; it also counts events that came during an exit, which have no row", |r| int(r.entry.latency_ns);
     "tick_handler_ns" I64, "after a wake by the tick alone: how long its handlers ran", |r| int(r.entry.tick_ns);
-    "energy_fj" I64: optional, "energy of the idle period, of these handlers and of a refused entry; 10^12 are one \
+    "energy_fj" I64: optional, "energy of the idle period, of the idle loop, of these handlers and of a refused entry; 10^12 are one \
         `energy_unit`; empty: 2^63 or more", |r| i64::try_from(r.energy_fj).map_or(Cell::Nothing, Cell::Int);
     "energy_unit" Text(|_| UNITS.map(str::to_owned).to_vec()), "`mJ`, or `rel`: relative, never watts",
         |r| Cell::Word(r.at.unit);
