@@ -102,9 +102,11 @@ mod tests {
         // At 0.3 times the loop 8.6 and 9.3, at 6 times 20 and 15.
         let (asks, stays, far) = (score(10.0, 2.0), score(10.0, 1.0), score(20.0, 0.5));
         let one = vec![("asks", Role::Baseline, &asks), ("stays", Role::Governor, &stays)];
-        assert!(notes(&[one.clone()])[0].ends_with("decides which takes less energy: asks and stays"));
+        assert!(
+            notes(std::slice::from_ref(&one))[0].ends_with("decides which takes less energy: asks and stays")
+        );
         let other = vec![("asks", Role::Baseline, &stays), ("stays", Role::Governor, &far)];
-        assert!(notes(&[other.clone()]).is_empty());
+        assert!(notes(std::slice::from_ref(&other)).is_empty());
         assert!(notes(&[one, other])[0].ends_with("asks and stays in 1 of 2 recordings"));
     }
 
