@@ -10,7 +10,7 @@ RECORDING := tests/data/mixed.dat
 GOVERNORS := menu,menu-6.1,teo,teo-6.1,teo-util,shallow,oracle
 KERNEL    := aarch64-linux-gnu-gcc dtc bison flex bc sparse
 BESIDE    := linux/menu,linux/teo,linux/ladder,menu,menu-6.1,teo,teo-6.6,teo-6.1,teo-5.6,teo-util,teo-util-v1
-BESIDE    := $(BESIDE),teo-fixed,teo-weighted,ladder,haltpoll,shallow,deepest
+BESIDE    := $(BESIDE),teo-fixed,teo-weighted,ladder,haltpoll,shallow,deepest,eco
 STARTS    ?= 5
 OTHERS    := menu,teo,teo-6.1,teo-fixed,oracle
 

@@ -26,7 +26,7 @@ same() { # ARGUMENT...
 	n=$((n + 1))
 }
 
-all=menu,menu-6.1,teo,teo-5.6,teo-6.1,teo-6.6,teo-fixed,teo-util,teo-util-v1,teo-weighted,ladder,haltpoll,shallow,deepest,oracle
+all=menu,menu-6.1,teo,teo-5.6,teo-6.1,teo-6.6,teo-fixed,teo-util,teo-util-v1,teo-weighted,ladder,haltpoll,shallow,deepest,eco,oracle
 for trace in tests/data/mixed.dat tests/data/sleeploop.dat; do
 	same info "$trace"
 	same info "$trace" --format json
