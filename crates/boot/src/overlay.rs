@@ -15,30 +15,37 @@ pub(crate) const MODULES_FOLDER: &str = "drivers/cpuidle/governors/idlewise/modu
 /// In [`FOLDER`]: load tracking and frequency governors, which can be modules.
 const MODULES: &str = "modules";
 /// The lines of existing files that know of it.
-const LINES: [Addition; 2] = [
-    Addition {
-        file: "drivers/cpuidle/Kconfig",
-        after: Some("if CPU_IDLE"),
-        lines: &[r#"source "drivers/cpuidle/governors/idlewise/Kconfig""#],
-    },
-    Addition {
-        file: "drivers/cpuidle/governors/Makefile",
-        after: None,
-        lines: &[
-            "obj-y += idlewise/",
-            "ccflags-$(CONFIG_IDLEWISE_RECORD) += -include $(srctree)/drivers/cpuidle/governors/idlewise/in-governor.h",
-        ],
-    },
-];
+pub(crate) fn additions() -> Vec<Addition> {
+    let lines = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect();
+    vec![
+        Addition {
+            file: KCONFIG,
+            after: Some("if CPU_IDLE"),
+            lines: lines(&[r#"source "drivers/cpuidle/governors/idlewise/Kconfig""#]),
+        },
+        Addition {
+            file: MAKEFILE,
+            after: None,
+            lines: lines(&[
+                "obj-y += idlewise/",
+                "ccflags-$(CONFIG_IDLEWISE_RECORD) += -include $(srctree)/drivers/cpuidle/governors/idlewise/in-governor.h",
+            ]),
+        },
+    ]
+}
+/// In a kernel's tree: where its governors can be switched on, and where they are compiled.
+pub(crate) const KCONFIG: &str = "drivers/cpuidle/Kconfig";
+pub(crate) const MAKEFILE: &str = "drivers/cpuidle/governors/Makefile";
 
 /// The oldest kernel that it compiles in.
 pub(crate) const OLDEST: (u32, u32) = (6, 1);
 
-struct Addition {
-    file: &'static str,
+/// Lines for a file of a kernel's tree.
+pub(crate) struct Addition {
+    pub(crate) file: &'static str,
     /// The line after which they go; the end of the file without it.
-    after: Option<&'static str>,
-    lines: &'static [&'static str],
+    pub(crate) after: Option<&'static str>,
+    pub(crate) lines: Vec<String>,
 }
 
 /// Name of a governor's file in the kernel, without its ending: its module parameters are found under
@@ -78,8 +85,8 @@ pub(crate) fn contents() -> BTreeMap<String, String> {
 }
 
 /// Whether `folder` looks like the top of a kernel's sources.
-fn check_tree(folder: &Path) -> Result<(), BootError> {
-    for addition in &LINES {
+pub(crate) fn check_tree(folder: &Path) -> Result<(), BootError> {
+    for addition in additions() {
         let path = folder.join(addition.file);
         if !path.is_file() {
             let why = format!(
@@ -126,12 +133,23 @@ pub fn install(folder: &Path) -> Result<Vec<PathBuf>, BootError> {
     for (name, text) in &contents {
         write_if_different(&ours.join(name), text, &mut changed)?;
     }
-    for addition in &LINES {
+    for addition in additions() {
         let path = folder.join(addition.file);
         let text = fs::read_to_string(&path).map_err(BootError::io(&path))?;
         write_if_different(&path, &addition.put_into(&text, &path)?, &mut changed)?;
     }
     Ok(changed)
+}
+
+/// What [`install`] did, and what comes next.
+#[must_use]
+pub fn written(changed: &[PathBuf]) -> String {
+    let files: String = changed.iter().map(|path| format!("{}\n", path.display())).collect();
+    format!(
+        "{files}{} files written. Next, in the tree: make menuconfig (CPU Power Management, CPU Idle: \"The idle governors of \
+         idlewise\"), or scripts/config -e IDLEWISE -e IDLEWISE_RECORD; then build it as usual\n",
+        changed.len()
+    )
 }
 
 /// Removes from `part` what an earlier version had put there.
@@ -160,7 +178,7 @@ fn remove_old(
 pub(crate) fn is_current(folder: &Path) -> Result<bool, BootError> {
     check_tree(folder)?;
     let is = |path: PathBuf, text: &str| fs::read(path).is_ok_and(|old| old == text.as_bytes());
-    for addition in &LINES {
+    for addition in additions() {
         let path = folder.join(addition.file);
         let text = fs::read_to_string(&path).map_err(BootError::io(&path))?;
         if addition.put_into(&text, &path)? != text {
@@ -176,7 +194,7 @@ pub(crate) fn is_current(folder: &Path) -> Result<bool, BootError> {
 /// [`BootError`] when it is no kernel tree or cannot be written.
 pub fn remove(folder: &Path) -> Result<(), BootError> {
     check_tree(folder)?;
-    for addition in &LINES {
+    for addition in additions() {
         let path = folder.join(addition.file);
         let text = fs::read_to_string(&path).map_err(BootError::io(&path))?;
         write_if_different(&path, &addition.taken_from(&text), &mut Vec::new())?;
@@ -190,11 +208,15 @@ pub fn remove(folder: &Path) -> Result<(), BootError> {
 
 impl Addition {
     fn taken_from(&self, text: &str) -> String {
-        text.split_inclusive('\n').filter(|line| !self.lines.contains(&line.trim_end())).collect()
+        text.split_inclusive('\n').filter(|line| !self.lines.iter().any(|l| l == line.trim_end())).collect()
     }
 
     fn put_into(&self, text: &str, path: &Path) -> Result<String, BootError> {
-        let mut text = self.taken_from(text);
+        self.added_to(self.taken_from(text), path)
+    }
+
+    /// `text`, of the file at `path`, with the lines.
+    pub(crate) fn added_to(&self, mut text: String, path: &Path) -> Result<String, BootError> {
         let lines = self.lines.iter().fold(String::new(), |all, line| all + line + "\n");
         match self.after {
             None => {

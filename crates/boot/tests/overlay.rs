@@ -5,7 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use idlewise_boot::{Build, Configuration, KernelTree, LabFolder, UserGovernor, Watch, install, remove};
+use idlewise_boot::{
+    Build, Configuration, KernelTree, LabFolder, UserGovernor, Watch, install, patch, remove,
+};
 
 const KCONFIG: &str =
     "menu \"CPU Idle\"\n\nconfig CPU_IDLE\n\tbool \"x\"\n\nif CPU_IDLE\n\nconfig OTHER\n\tbool\n\nendif\n";
@@ -68,6 +70,55 @@ fn existing_files_get_nothing_but_lines_and_lose_them_again() {
     assert_eq!(read(tree.path(), "Kconfig"), KCONFIG);
     assert_eq!(read(tree.path(), "governors/Makefile"), MAKEFILE);
     assert!(!tree.path().join("drivers/cpuidle/governors/idlewise").exists());
+}
+
+fn git_apply(tree: &Path, patch: &str) {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), patch).unwrap();
+    let applied = Command::new("git").arg("-C").arg(tree).arg("apply").arg(file.path()).output().unwrap();
+    assert!(applied.status.success(), "{}\n{patch}", String::from_utf8_lossy(&applied.stderr));
+}
+
+#[test]
+fn the_patch_of_all_does_what_the_overlay_does_and_leaves_the_tree_as_it_is() {
+    let (tree, patched) = (small_tree(), small_tree());
+    let text = patch(tree.path(), None).unwrap();
+    assert_eq!(read(tree.path(), "Kconfig"), KCONFIG);
+    assert!(!tree.path().join("drivers/cpuidle/governors/idlewise").exists());
+    git_apply(patched.path(), &text);
+    assert_eq!(install(patched.path()).unwrap(), Vec::<PathBuf>::new(), "nothing is left to do");
+    let why = patch(patched.path(), None).unwrap_err().to_string();
+    assert!(why.contains("is there already"), "{why}");
+}
+
+#[test]
+fn the_patch_of_one_governor_has_its_files_headers_and_lines() {
+    let tree = small_tree();
+    for (id, name, headers) in
+        [("eco", "eco", &["governor.h"][..]), ("teo-6.1", "teo-6_1", &["governor.h", "teo-bins.h"])]
+    {
+        let text = patch(tree.path(), Some(id)).unwrap();
+        assert!(text.starts_with(&format!("Subject: [PATCH] cpuidle: governors: Add {id}\n\n")), "{text}");
+        let patched = small_tree();
+        git_apply(patched.path(), &text);
+        let governors = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../governors");
+        let ours = |name: &str| fs::read_to_string(governors.join(name)).unwrap();
+        assert_eq!(read(patched.path(), &format!("governors/{name}.c")), ours(&format!("{id}.c")));
+        for header in headers {
+            assert_eq!(read(patched.path(), &format!("governors/{header}")), ours(header));
+        }
+        let symbol = format!("CPU_IDLE_GOV_{}", name.replace('-', "_").to_uppercase());
+        let line = format!("obj-$(CONFIG_{symbol}) += {name}.o\n");
+        assert_eq!(read(patched.path(), "governors/Makefile"), format!("{MAKEFILE}{line}"));
+        let kconfig = read(patched.path(), "Kconfig");
+        assert!(kconfig.contains(&format!("if CPU_IDLE\n\nconfig {symbol}\n\tbool ")), "{kconfig}");
+        assert!(kconfig.ends_with("\n\nconfig OTHER\n\tbool\n\nendif\n"), "{kconfig}");
+    }
+    fs::write(tree.path().join("drivers/cpuidle/governors/menu.c"), "the kernel's").unwrap();
+    let why = patch(tree.path(), Some("menu")).unwrap_err().to_string();
+    assert!(why.contains("governors/menu.c: is there already"), "{why}");
+    let why = patch(tree.path(), Some("ecco")).unwrap_err().to_string();
+    assert!(why.contains("no such governor (did you mean `eco`?)"), "{why}");
 }
 
 #[test]
@@ -164,8 +215,29 @@ fn compiles_without_a_warning(version: &str) -> Option<(LabFolder, KernelTree)> 
     let ours: Vec<&String> = warnings.iter().filter(|w| w.contains("idlewise")).collect();
     assert!(ours.is_empty(), "{ours:#?}");
     compile_outside_of_the_tree(&build);
+    compile_the_patch_of_one_governor(&build, tree.folder());
     drop(build);
     Some((lab, tree))
+}
+
+/// The files that a patch adds to Debian's Kconfig and Makefile, as the kernel would compile them.
+fn compile_the_patch_of_one_governor(build: &Build<'_>, tree: &Path) {
+    let copy = tempfile::tempdir().unwrap();
+    let governors = copy.path().join("drivers/cpuidle/governors");
+    fs::create_dir_all(&governors).unwrap();
+    for name in ["drivers/cpuidle/Kconfig", "drivers/cpuidle/governors/Makefile"] {
+        fs::copy(tree.join(name), copy.path().join(name)).unwrap();
+    }
+    git_apply(copy.path(), &patch(tree, Some("eco")).unwrap());
+    // It can be no module, and nothing else is compiled outside of a tree.
+    fs::write(governors.join("built-in.h"), "#undef MODULE\n").unwrap();
+    let licence = "#include <linux/module.h>\nMODULE_LICENSE(\"GPL\");\nMODULE_DESCRIPTION(\"eco\");\n";
+    fs::write(governors.join("licence.c"), licence).unwrap();
+    let flags = format!("CFLAGS_eco.o := -include {}/built-in.h\n", governors.display());
+    let kbuild = format!("obj-m += with-eco.o\nwith-eco-objs := eco.o licence.o\n{flags}");
+    fs::write(governors.join("Kbuild"), kbuild).unwrap();
+    let done = make_modules(build, &governors);
+    assert!(done.is_empty() && governors.join("eco.o").is_file(), "{done}");
 }
 
 /// A file of the user's: a copy of one of ours, and another with a mistake.
@@ -239,20 +311,27 @@ fn compile_outside_of_the_tree(build: &Build<'_>) {
         }
     }
     let modules = copy.path().join("kernel/modules");
+    let warnings = make_modules(build, &modules);
+    assert!(warnings.is_empty(), "{warnings}");
+    for module in ["walt_tracker.ko", "cpufreq_walt.ko", "cpufreq_lab.ko"] {
+        assert!(modules.join(module).is_file(), "no {module}");
+    }
+}
+
+/// What the kernel's build warns of where it compiles the modules of a folder.
+fn make_modules(build: &Build<'_>, folder: &Path) -> String {
     let done = Command::new("make")
         .args(["-s", "W=1", "ARCH=arm64", "CROSS_COMPILE=aarch64-linux-gnu-", "-C"])
         .arg(build.folder())
-        .arg(format!("M={}", modules.display()))
+        .arg(format!("M={}", folder.display()))
         // Nothing was linked here, so no symbol is known.
         .args(["KBUILD_MODPOST_WARN=1", "modules"])
         .env_remove("MAKEFLAGS")
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&done.stderr);
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
     assert!(done.status.success(), "{said}");
-    let of_code: Vec<&str> = said.lines().filter(|l| l.contains("warning:")).collect();
-    assert!(of_code.is_empty(), "{said}");
-    for module in ["walt_tracker.ko", "cpufreq_walt.ko", "cpufreq_lab.ko"] {
-        assert!(modules.join(module).is_file(), "no {module}");
-    }
+    // A governor is no module; only its code is compiled here.
+    let of_code = |line: &&str| line.contains("warning:") && !line.contains("MODULE_");
+    said.lines().filter(of_code).fold(String::new(), |all, line| all + line + "\n")
 }

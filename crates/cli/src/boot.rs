@@ -6,12 +6,12 @@ use idlewise_boot::{IdleDriver, WORKLOADS};
 use idlewise_host::BootWatch;
 use idlewise_machine::boot::{self, BootRequest, BuildRequest, SelfTestRequest};
 use idlewise_page as pages;
-use idlewise_report::{Format, Report, Table};
+use idlewise_report::Format;
 use idlewise_study::replay::split_governors;
 use idlewise_view as view;
 
 use crate::args::{MACHINE, OutputArgs, PageArgs, PerArg, PerChoice};
-use crate::output::{Done, Failure, deliver, say, say_line};
+use crate::output::{Done, Failure, check_new, deliver, is_stdout, say, say_line, say_unless, write_new};
 
 #[derive(Debug, Args)]
 #[command(after_help = idlewise_manual::examples::BOOT)]
@@ -44,6 +44,12 @@ pub(crate) enum BootCommand {
         /// Remove them
         #[arg(long)]
         remove: bool,
+        /// Write a patch that would add them, and leave the tree as it is
+        #[arg(long, value_name = "FILE", conflicts_with = "remove")]
+        patch: Option<PathBuf>,
+        /// For the patch: this governor alone, beside the kernel's
+        #[arg(long, value_name = "ID", requires = "patch")]
+        governor: Option<String>,
     },
     /// List the workloads of guests
     Workloads,
@@ -207,7 +213,10 @@ pub(crate) fn run(what: BootCommand) -> Done {
             boot::shell(&request, &watcher)?;
             Ok(true)
         }
-        BootCommand::Overlay { tree, remove } => overlay(&tree, remove),
+        BootCommand::Overlay { tree, remove, patch, governor } => match patch {
+            Some(file) => patch_into(&file, &tree, governor.as_deref()),
+            None => overlay(&tree, remove),
+        },
         BootCommand::Workloads => workloads(),
     }
 }
@@ -295,32 +304,25 @@ fn matrix(a: &BootRunArgs) -> Done {
 }
 
 fn overlay(tree: &Path, remove: bool) -> Done {
-    let failed = |e: idlewise_boot::BootError| Failure::Error(e.to_string());
     if remove {
-        idlewise_boot::remove(tree).map_err(failed)?;
+        idlewise_boot::remove(tree).map_err(|e| e.to_string())?;
         say_line(&format!("{}: the governors are removed", tree.display()))?;
-        return Ok(true);
+    } else {
+        say(&idlewise_boot::written(&idlewise_boot::install(tree).map_err(|e| e.to_string())?))?;
     }
-    let changed = idlewise_boot::install(tree).map_err(failed)?;
-    let mut text = String::new();
-    for path in &changed {
-        text += &format!("{}\n", path.display());
-    }
-    text += &format!(
-        "{} files written. Next, in the tree: make menuconfig (CPU Power Management, CPU Idle: \"The idle governors of \
-         idlewise\"), or scripts/config -e IDLEWISE -e IDLEWISE_RECORD; then build it as usual\n",
-        changed.len()
-    );
-    say(&text)?;
+    Ok(true)
+}
+
+fn patch_into(file: &Path, tree: &Path, governor: Option<&str>) -> Done {
+    check_new(file, false)?;
+    let patch = idlewise_boot::patch(tree, governor).map_err(|e| e.to_string())?;
+    write_new(file, patch.as_bytes(), false)?;
+    say_unless(is_stdout(file), &format!("{}: next, in a tree: git apply, or patch -p1", file.display()))?;
     Ok(true)
 }
 
 fn workloads() -> Done {
-    let mut table = Table::new("", vec!["workload".to_owned(), "what it does".to_owned()]);
-    table.text_columns = 2;
-    table.rows.extend(WORKLOADS.iter().map(|w| vec![w.name.to_owned(), w.what.to_owned()]));
-    say(&Report { tables: vec![table], ..Report::default() }
-        .render(Format::Table, &())
-        .map_err(|e| e.to_string())?)?;
+    let table = view::guest_workloads(WORKLOADS.iter().map(|w| (w.name, w.what)));
+    say(&table.render(Format::Table, &()).map_err(|e| e.to_string())?)?;
     Ok(true)
 }

@@ -85,6 +85,16 @@ fn the_overlay_says_what_it_wrote_and_what_comes_next() {
     assert!(again.starts_with("0 files written"), "{again}");
     let out = String::from_utf8(boot(&["overlay", "--remove", tree]).stdout).unwrap();
     assert!(out.contains("are removed"), "{out}");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("eco.patch");
+    let file = file.to_str().unwrap();
+    let said = boot(&["overlay", tree, "--patch", file, "--governor", "eco"]).stdout;
+    assert!(String::from_utf8(said).unwrap().contains("git apply"));
+    assert!(fs::read_to_string(file).unwrap().contains("+++ b/drivers/cpuidle/governors/eco.c\n"));
+    let said = refused(&["overlay", tree, "--patch", file]);
+    assert!(said.contains("exists") || said.contains("is there"), "{said}");
+    let said = refused(&["overlay", tree, "--governor", "eco"]);
+    assert!(said.contains("--patch"), "{said}");
 }
 
 #[test]

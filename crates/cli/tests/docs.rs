@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use idlewise_checkout::{root, thorough};
 
 /// Documents, and whether a block holds the whole output, or what follows the head of a replay and its kin.
-const DOCUMENTS: [(&str, Part); 18] = [
+const DOCUMENTS: [(&str, Part); 19] = [
     ("README.md", Part::Table),
     ("docs/guide/ten-minutes.md", Part::Table),
     ("docs/guide/judge-a-patch.md", Part::Table),
@@ -26,6 +26,7 @@ const DOCUMENTS: [(&str, Part); 18] = [
     ("docs/guide/review.md", Part::Whole),
     ("docs/guide/bisect.md", Part::Whole),
     ("docs/guide/three-disputes.md", Part::Whole),
+    ("docs/guide/eco.md", Part::Whole),
     ("docs/guide/sweep.md", Part::Whole),
     ("docs/concepts/power-criterion.md", Part::Whole),
 ];
@@ -34,8 +35,11 @@ const DOCUMENTS: [(&str, Part); 18] = [
 const HEADED: [&str; 3] = [" replay -v ", " compare -v ", " explain "];
 
 /// Commands that take long; `make thorough` compares what they print.
-const LONG: [&str; 2] =
-    ["idlewise review docs/guide/example/patient.mbox ", "idlewise bisect teo-6.6 teo-fixed corpus "];
+const LONG: [&str; 3] = [
+    "idlewise review docs/guide/example/patient.mbox ",
+    "idlewise review docs/guide/example/eco.mbox ",
+    "idlewise bisect teo-6.6 teo-fixed corpus ",
+];
 
 /// Recordings of others, which a clone may lack.
 const SHARED: &str = "../shared/traces";
@@ -80,7 +84,7 @@ fn printed(command: &str, part: Part) -> String {
 /// What a filter of the reader's shell, such as `grep`, leaves of an output.
 fn filtered(all: &str, filter: &str) -> String {
     let mut shell = Command::new("sh");
-    shell.args(["-c", filter]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    shell.args(["-c", filter]).current_dir(root()).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = shell.spawn().unwrap();
     child.stdin.take().unwrap().write_all(all.as_bytes()).unwrap();
     let o = child.wait_with_output().unwrap();

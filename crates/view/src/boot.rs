@@ -6,6 +6,15 @@ use crate::replay::governor_tables;
 use idlewise_machine::boot::{BootReport, Cell, RecordingCheck, SelfTest};
 use idlewise_recording::placement::Per;
 
+/// The table of the workloads of guests: of each its name, and what it does.
+#[must_use]
+pub fn guest_workloads<'a>(all: impl Iterator<Item = (&'a str, &'a str)>) -> Report {
+    let mut table = Table::new("", vec!["workload".to_owned(), "what it does".to_owned()]);
+    table.text_columns = 2;
+    table.rows.extend(all.map(|(name, what)| vec![name.to_owned(), what.to_owned()]));
+    Report { tables: vec![table], ..Report::default() }
+}
+
 /// The tables of booted runs: as those of a replay, one for each platform and workload.
 #[must_use]
 pub fn boot(r: &BootReport, per: Per) -> Report {

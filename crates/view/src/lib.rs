@@ -36,7 +36,7 @@ pub use advise::{advise, advise_answer};
 pub use agreement::words as agreement;
 pub use answer::{Layout, answer};
 pub use beside::beside;
-pub use boot::{boot, self_test};
+pub use boot::{boot, guest_workloads, self_test};
 pub use compare::{answer as compare_answer, checks, compare};
 pub use convert::{carried, convert};
 pub use diff::diff;
