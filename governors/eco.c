@@ -5,17 +5,17 @@
  * The idea: energy grows linearly with idle time, so the mean idle time decides
  * between two states, not what most idle periods do. The next timer is known; what
  * else ends idle periods is learnt as a hazard: for each octave of idle time, the
- * share that ended in it of those that reached it. If the tick is stopped, one
- * state has to do until the timer. If it is kept and finds the CPU still idle, that
- * costs a tick, and another state is taken then: until then the CPU can wait in a
- * shallow state for what comes early.
+ * share that ended in it of those that reached it. If the tick is kept and finds
+ * the CPU still idle, that costs a tick, and another state is taken then: until
+ * then the CPU can wait in a shallow state for what comes early. With the tick
+ * stopped nothing asks again, so the timer alone decides.
  *
  * When it wins: where wakeups without timers are likely at first and rare later
  * (networks, disks, tasks that wake each other), and with timers alone, which it
  * trusts again after a few.
  *
- * When it loses: where short and long idle periods take turns, and where latency
- * counts more than energy.
+ * When it loses: where latency counts more than energy; and where ticks wake tasks,
+ * since it takes the CPU as idle on then.
  *
  * Parameters: decay_shift, how fast a hazard changes: an idle period takes one
  * part in 2^decay_shift, 2 (0 to 10). latency_price, what exit latency costs on
@@ -42,7 +42,7 @@
 /* One: a probability, and the power of a running CPU. A hazard of which nothing is known. */
 #define ECO_ONE		65536
 #define ECO_PRIOR	(ECO_ONE / 32)
-/* Bin 0 ends at 2^13 ns, each further one at twice the time, the last one never. */
+/* Bin 0 ends at 2^13 ns, each further one at twice the time; the last stands for more, too. */
 #define ECO_SHIFT	13
 #define ECO_BINS	15
 /* To stop the tick and start it again; to handle a tick and choose again: ns of a running CPU. */
@@ -72,7 +72,7 @@ struct eco_outlook {
 /**
  * struct eco_cpu - what is known of a CPU
  * @sleep_length_ns: time to the next timer at the last choice
- * @idle_ns: for how long the CPU had been idle at the last choice, ticks aside
+ * @idle_ns: idle time before the last choice, where nothing but ticks ended it
  * @tick: the tick ended the last idle period
  * @hazard: share of the idle periods that end in a bin, of those that reach it
  * @start: what is expected until the start of a bin
@@ -107,29 +107,24 @@ static __always_inline s64 eco_start_ns(int bin)
 	return bin ? BIT_ULL(eco_shift(bin)) : 0;
 }
 
-/* More than half of a bin lies before. */
-static __always_inline bool eco_late(s64 idle_ns, int bin)
-{
-	return idle_ns > eco_start_ns(bin) + (s64)BIT_ULL(eco_shift(bin)) / 2;
-}
-
-/* Idle periods go through the bins from @first to before @end, and one ends in bin @in, if any. */
-static void eco_count(struct eco_cpu *eco, int first, int end, int in)
+/* Idle periods go through the bins from @first to before @last; one may end in @last. */
+static void eco_count(struct eco_cpu *eco, int first, int last, bool ended)
 {
 	struct eco_outlook start = { .alive = BIT(30) };
 	int bin;
 
-	for (bin = first; bin < end; bin++)
+	for (bin = first; bin < last; bin++)
 		eco->hazard[bin] -= eco->hazard[bin] >> decay_shift;
-	if (in >= 0)
-		eco->hazard[in] += (ECO_ONE - 1 - eco->hazard[in]) >> decay_shift;
+	if (ended)
+		eco->hazard[last] += (ECO_ONE - 1 - eco->hazard[last]) >> decay_shift;
 
 	for (bin = 0; bin < ECO_BINS; bin++) {
 		u32 alive = (u64)start.alive * (ECO_ONE - eco->hazard[bin]) >> 16;
 
 		eco->start[bin] = start;
 		start.mean += (u64)(start.alive + alive) << (eco_shift(bin) - 1);
-		start.alive = alive;
+		/* Never 0: what is thought impossible happens. */
+		start.alive = max_t(u32, alive, BIT(14));
 	}
 }
 
@@ -140,7 +135,6 @@ static void eco_learn(struct eco_cpu *eco, const struct cpuidle_driver *drv,
 	s64 latency_ns = drv->states[dev->last_state_idx].exit_latency_ns;
 	s64 measured_ns = clamp_t(s64, dev->last_residency_ns, 0, NSEC_PER_SEC);
 	bool timer, goes_on = eco->tick || dev->poll_time_limit;
-	int last, first = eco_bin(eco->idle_ns);
 	s64 until_ns;
 
 	dev->poll_time_limit = false;
@@ -148,14 +142,7 @@ static void eco_learn(struct eco_cpu *eco, const struct cpuidle_driver *drv,
 	measured_ns -= min(measured_ns, latency_ns) / 2;
 	timer = eco->sleep_length_ns - measured_ns < latency_ns / 2 + ECO_EARLY_NS;
 	until_ns = eco->idle_ns + measured_ns;
-	last = eco_bin(until_ns);
-
-	/* A bin of which less than half was seen tells nothing, but for an end in it. */
-	first += eco_late(eco->idle_ns, first);
-	if (goes_on || timer)
-		eco_count(eco, first, last + eco_late(until_ns, last), -1);
-	else
-		eco_count(eco, first, last, last);
+	eco_count(eco, eco_bin(eco->idle_ns), eco_bin(until_ns), !goes_on && !timer);
 
 	eco->idle_ns = goes_on ? min(until_ns, eco_start_ns(ECO_BINS - 1)) : 0;
 	pr_debug("the CPU was idle for %lld ns, until %s\n", until_ns,
@@ -218,19 +205,24 @@ static int eco_select(struct cpuidle_driver *drv, struct cpuidle_device *dev, bo
 	struct eco_outlook now, tick, all;
 	s64 tick_ns, timer_ns;
 	u64 keeping, later, stopping;
-	int keep, stop;
+	int keep, stop, i;
 
 	if (dev->last_state_idx >= 0) {
 		eco_learn(eco, drv, dev);
 		dev->last_state_idx = -1;
 	}
 
-	eco->sleep_length_ns = max(tick_nohz_get_sleep_length(&tick_ns), 0);
-	timer_ns = min(eco->sleep_length_ns, NSEC_PER_SEC);
-	tick_ns = tick_nohz_tick_stopped() ? timer_ns : clamp(tick_ns, 0, timer_ns);
+	eco->sleep_length_ns = max_t(s64, tick_nohz_get_sleep_length(&tick_ns), 0);
+	timer_ns = min_t(s64, eco->sleep_length_ns, NSEC_PER_SEC);
+	tick_ns = tick_nohz_tick_stopped() ? timer_ns : clamp_t(s64, tick_ns, 0, timer_ns);
 	now = eco_until(eco, eco->idle_ns);
 	tick = eco_until(eco, eco->idle_ns + tick_ns);
 	keep = eco_cheapest(eco, allowed, tick.mean - now.mean, now.alive, &keeping);
+	/* Nothing asks again while the tick is stopped: be ready for the timer. */
+	for (i = 0; allowed && tick_nohz_tick_stopped() && i < drv->state_count; i++)
+		if (allowed & BIT(i) &&
+		    (i == (int)__ffs(allowed) || drv->states[i].target_residency_ns <= timer_ns))
+			keep = i;
 	pr_debug("the timer is due in %lld ns, it or the tick in %lld ns: state %d\n",
 		 eco->sleep_length_ns, tick_ns, keep);
 	*stop_tick = false;
@@ -267,10 +259,17 @@ static int eco_enable_device(struct cpuidle_driver *drv, struct cpuidle_device *
 	memset(eco, 0, sizeof(*eco));
 	for (i = 0; i < ECO_BINS; i++)
 		eco->hazard[i] = ECO_PRIOR;
-	eco_count(eco, 0, 0, -1);
+	eco_count(eco, 0, 0, false);
 
-	for (i = 0; i < drv->state_count; i++)
-		eco->fixed_ns[i] = min(drv->states[i].exit_latency_ns, NSEC_PER_SEC) >> 4;
+	for (i = 0; i < drv->state_count; i++) {
+		const struct cpuidle_state *state = &drv->states[i];
+		s64 longer_ns = i ? state->target_residency_ns - state[-1].target_residency_ns : 0;
+		/* A longer residency has a price, even where the exit is as fast. */
+		s64 least_ns = (i ? eco->fixed_ns[i - 1] : 0) + (longer_ns >> 10);
+
+		eco->fixed_ns[i] = clamp_t(s64, state->exit_latency_ns >> 4, least_ns,
+					   NSEC_PER_SEC >> 4);
+	}
 	for (i = drv->state_count - 2; i >= 0; i--) {
 		u64 more_ns = max(eco->fixed_ns[i + 1], eco->fixed_ns[i]) - eco->fixed_ns[i];
 		u64 residency_ns = max_t(s64, drv->states[i + 1].target_residency_ns, more_ns + 1);
@@ -278,7 +277,7 @@ static int eco_enable_device(struct cpuidle_driver *drv, struct cpuidle_device *
 		eco->power[i] = eco->power[i + 1] + div64_u64(more_ns * ECO_ONE, residency_ns);
 	}
 	for (i = 0; i < drv->state_count; i++)
-		eco->fixed_ns[i] += (u64)eco->fixed_ns[i] * latency_price / 100;
+		eco->fixed_ns[i] += div_u64((u64)eco->fixed_ns[i] * latency_price, 100);
 	return 0;
 }
 

@@ -95,11 +95,13 @@ fn alone(id: &str, text: &'static str) -> (BTreeMap<String, String>, Vec<Additio
         }
     }
     let symbol = format!("CPU_IDLE_GOV_{}", name.replace('-', "_").to_uppercase());
-    let summary = about(text).split("\n\n").next().unwrap_or_default().replace('\n', "\n\t  ");
+    let paragraphs = about(text);
+    let idea = paragraphs.split("\n\n").find_map(|p| p.strip_prefix("The idea: ")).unwrap_or_default();
+    let idea = idea.trim_end().replace('\n', "\n\t  ");
     let kconfig = Addition {
         file: overlay::KCONFIG,
         after: Some("if CPU_IDLE"),
-        lines: format!("\nconfig {symbol}\n\tbool \"The idle governor {id}\"\n\thelp\n\t  {summary}")
+        lines: format!("\nconfig {symbol}\n\tbool \"The idle governor {id}\"\n\thelp\n\t  The idea: {idea}")
             .split('\n')
             .map(str::to_owned)
             .collect(),

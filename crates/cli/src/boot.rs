@@ -47,7 +47,7 @@ pub(crate) enum BootCommand {
         /// Write a patch that would add them, and leave the tree as it is
         #[arg(long, value_name = "FILE", conflicts_with = "remove")]
         patch: Option<PathBuf>,
-        /// For the patch: this governor alone, beside the kernel's
+        /// For the patch: this governor alone, as a file of its own
         #[arg(long, value_name = "ID", requires = "patch")]
         governor: Option<String>,
     },

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""A governor among all others in simulations: closed-loop.py GOVERNOR [IDLEWISE]
+"""Governors among all others in simulations: closed-loop.py GOVERNORS [IDLEWISE]
 
-In how many cells of workload and machine is no other governor better both in power and in the workload's own measure, and in how many
-is this one so against menu or teo? Better means by more than half of the 95 % interval of the differences, paired by seed.
+In how many cells of workload and machine is none of the governors of Linux better than one both in power and in the workload's own
+measure, and in how many is it so against menu or teo? Better means by more than half of the 95 % interval of the differences, paired
+by seed. GOVERNORS is a list with commas; the cells in which the first one is beaten are named.
 """
 
 import csv
@@ -32,8 +33,7 @@ MEASURES = {
 }
 SEEDS, T = 5, 2.776  # Student's t of 4 degrees of freedom, 95 %
 
-governor = sys.argv[1]
-name = governor.partition("@")[0].partition(":")[0]
+governors = {word.partition("@")[0].partition(":")[0]: word for word in sys.argv[1].split(",")}
 idlewise = sys.argv[2] if len(sys.argv) > 2 else "idlewise"
 
 
@@ -47,10 +47,12 @@ def better(a, b):
     return True
 
 
-cells = unbeaten = wins = 0
+first = next(iter(governors))
+unbeaten, wins, power = (defaultdict(list) for _ in range(3))
 for workload, (about, measure, sign) in MEASURES.items():
     for machine in MACHINES:
-        command = [idlewise, "simulate", workload, "--platform", machine, "--governor", ",".join([*OTHERS, governor])]
+        names = [*OTHERS, *(word for name, word in governors.items() if name not in OTHERS)]
+        command = [idlewise, "simulate", workload, "--platform", machine, "--governor", ",".join(names)]
         command += ["--seconds", "5", "--repeat", str(SEEDS), "--format", "csv"]
         out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         runs = defaultdict(lambda: ({}, {}))
@@ -59,10 +61,14 @@ for workload, (about, measure, sign) in MEASURES.items():
                 runs[row["governor"]][0][row["seed"]] = float(row["value"])
             elif (row["about"], row["name"]) == (about, measure):
                 runs[row["governor"]][1][row["seed"]] = sign * float(row["value"])
-        beaten_by = [other for other in OTHERS if other != name and better(runs[other], runs[name])]
-        cells += 1
-        unbeaten += not beaten_by
-        wins += any(better(runs[name], runs[other]) for other in ("menu", "teo") if other != name)
-        if beaten_by:
-            print(f"{workload} on {machine}: better in both are {', '.join(beaten_by)}", flush=True)
-print(f"{cells} cells: none better in both in {100 * unbeaten / cells:.0f} %, {name} better than menu or teo in {100 * wins / cells:.0f} %")
+        for name in governors:
+            beaten_by = [other for other in OTHERS if other != name and better(runs[other], runs[name])]
+            unbeaten[name].append(not beaten_by)
+            wins[name].append(any(better(runs[name], runs[other]) for other in ("menu", "teo") if other != name))
+            power[name].append(statistics.mean(runs[name][0].values()) / statistics.mean(runs["menu"][0].values()))
+            if beaten_by and name == first:
+                print(f"{workload} on {machine}: better in both are {', '.join(beaten_by)}", flush=True)
+for name in governors:
+    shares = [100 * statistics.mean(list_[name]) for list_ in (unbeaten, wins)]
+    change = 100 * (statistics.geometric_mean(power[name]) - 1)
+    print(f"{name}: none better in both in {shares[0]:.0f} %, better than menu or teo in {shares[1]:.0f} %, power {change:+.1f} % of menu's")
