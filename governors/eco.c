@@ -8,7 +8,7 @@
  * share that ended in it of those that reached it. If the tick is kept and finds
  * the CPU still idle, that costs a tick, and another state is taken then: until
  * then the CPU can wait in a shallow state for what comes early. With the tick
- * stopped nothing asks again, so the timer alone decides.
+ * stopped nothing asks again; there the timer counts for at least 1/512.
  *
  * When it wins: where wakeups without timers are likely at first and rare later
  * (networks, disks, tasks that wake each other), and with timers alone, which it
@@ -204,8 +204,8 @@ static int eco_select(struct cpuidle_driver *drv, struct cpuidle_device *dev, bo
 	const u32 allowed = eco_allowed(drv, dev, cpuidle_governor_latency_req(dev->cpu));
 	struct eco_outlook now, tick, all;
 	s64 tick_ns, timer_ns;
-	u64 keeping, later, stopping;
-	int keep, stop, i;
+	u64 mean, keeping, later, stopping;
+	int keep, stop;
 
 	if (dev->last_state_idx >= 0) {
 		eco_learn(eco, drv, dev);
@@ -217,12 +217,12 @@ static int eco_select(struct cpuidle_driver *drv, struct cpuidle_device *dev, bo
 	tick_ns = tick_nohz_tick_stopped() ? timer_ns : clamp_t(s64, tick_ns, 0, timer_ns);
 	now = eco_until(eco, eco->idle_ns);
 	tick = eco_until(eco, eco->idle_ns + tick_ns);
-	keep = eco_cheapest(eco, allowed, tick.mean - now.mean, now.alive, &keeping);
-	/* Nothing asks again while the tick is stopped: be ready for the timer. */
-	for (i = 0; allowed && tick_nohz_tick_stopped() && i < drv->state_count; i++)
-		if (allowed & BIT(i) &&
-		    (i == (int)__ffs(allowed) || drv->states[i].target_residency_ns <= timer_ns))
-			keep = i;
+	mean = tick.mean - now.mean;
+	/* Nothing asks again then: as if once in 512 times nothing came before the timer. */
+	if (tick_nohz_tick_stopped())
+		mean = max(mean, (u64)now.alive *
+				 min_t(s64, eco->sleep_length_ns >> 9, NSEC_PER_SEC));
+	keep = eco_cheapest(eco, allowed, mean, now.alive, &keeping);
 	pr_debug("the timer is due in %lld ns, it or the tick in %lld ns: state %d\n",
 		 eco->sleep_length_ns, tick_ns, keep);
 	*stop_tick = false;
