@@ -11,5 +11,5 @@ cd "$(dirname "$0")/.."
 	find contrib -type f
 	ls tests/stories/README.md tests/data/README.md tests/data/mixed.dat tests/data/mixed.toml
 	find docs governors signals kernel/modules -type f \( -name '*.md' -o -name '*.[ch]' -o -name '*.json' \
-		-o -name '*.png' -o -name '*.svg' -o -name '*.ipynb' -o -name matplotlibrc -o -name 'K*' \) ! -path 'governors/shim/*' ! -name '*.mod.c'
+		-o -name '*.png' -o -name '*.svg' -o -name '*.ipynb' -o -name '*.mbox' -o -name '*.py' -o -name matplotlibrc -o -name 'K*' \) ! -path 'governors/shim/*' ! -name '*.mod.c'
 } | LC_ALL=C sort
