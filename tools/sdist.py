@@ -23,7 +23,7 @@ FILES = ("Cargo.toml", "Cargo.lock", "LICENSE", "clippy.toml", "tools/embed.rs",
 FOLDERS = {
     "crates": None,
     "python/idlewise": (".py", ".pyi", ".typed"),
-    "governors": (".c", ".h"),
+    "governors": None,
     "signals": (".c", ".h"),
     "platforms": (".toml",),
     "workloads": (".json",),
