@@ -15,7 +15,7 @@
  * trusts again after a few.
  *
  * When it loses: where latency counts more than energy; and where ticks wake tasks,
- * since it takes the CPU as idle on then.
+ * since it takes the CPU for idle all the time then.
  *
  * Parameters: decay_shift, how fast a hazard changes: an idle period takes one
  * part in 2^decay_shift, 2 (0 to 10). latency_price, what exit latency costs on
@@ -267,8 +267,8 @@ static int eco_enable_device(struct cpuidle_driver *drv, struct cpuidle_device *
 		/* A longer residency has a price, even where the exit is as fast. */
 		s64 least_ns = (i ? eco->fixed_ns[i - 1] : 0) + (longer_ns >> 10);
 
-		eco->fixed_ns[i] = clamp_t(s64, state->exit_latency_ns >> 4, least_ns,
-					   NSEC_PER_SEC >> 4);
+		eco->fixed_ns[i] = min_t(s64, max_t(s64, state->exit_latency_ns >> 4, least_ns),
+					 NSEC_PER_SEC >> 4);
 	}
 	for (i = drv->state_count - 2; i >= 0; i--) {
 		u64 more_ns = max(eco->fixed_ns[i + 1], eco->fixed_ns[i]) - eco->fixed_ns[i];
