@@ -45,8 +45,13 @@ wheel: ## the Python package as a wheel into target/wheels, tried in an empty en
 	@tools/need.sh cargo cc python3
 	@tools/wheel.sh target/wheels
 
-sdist: ## the sources of the Python package alone into target/wheels, for pip and maturin
+sdist: ## the sources of the Python package alone into target/wheels, for pip and maturin; tried in an empty environment (5 minutes)
+	@tools/need.sh cargo cc python3
+	rm -f target/wheels/idlewise-*.tar.gz
 	python3 tools/sdist.py target/wheels
+	@rm -rf target/sdist && python3 -m venv target/sdist
+	target/sdist/bin/pip install -q --disable-pip-version-check target/wheels/idlewise-*.tar.gz
+	cd target/sdist && bin/python -c 'import idlewise; print(idlewise.replay("$(CURDIR)/$(RECORDING)", platform="pixel6"))'
 
 notebooks: ## the wheel in an empty environment, and in it the first notebook: what a new user does, timed
 	@[ -n "$$(ls target/wheels/idlewise-*.whl 2>/dev/null)" ] || $(MAKE) wheel
