@@ -14,6 +14,10 @@ pub(crate) const FOLDER: &str = "drivers/cpuidle/governors/idlewise";
 pub(crate) const MODULES_FOLDER: &str = "drivers/cpuidle/governors/idlewise/modules";
 /// In [`FOLDER`]: load tracking and frequency governors, which can be modules.
 const MODULES: &str = "modules";
+/// In a kernel's tree: where its governors can be switched on, and where they are compiled.
+pub(crate) const KCONFIG: &str = "drivers/cpuidle/Kconfig";
+pub(crate) const MAKEFILE: &str = "drivers/cpuidle/governors/Makefile";
+
 /// The lines of existing files that know of it.
 pub(crate) fn additions() -> Vec<Addition> {
     let lines = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect();
@@ -33,9 +37,6 @@ pub(crate) fn additions() -> Vec<Addition> {
         },
     ]
 }
-/// In a kernel's tree: where its governors can be switched on, and where they are compiled.
-pub(crate) const KCONFIG: &str = "drivers/cpuidle/Kconfig";
-pub(crate) const MAKEFILE: &str = "drivers/cpuidle/governors/Makefile";
 
 /// The oldest kernel that it compiles in.
 pub(crate) const OLDEST: (u32, u32) = (6, 1);

@@ -2,10 +2,10 @@
 //! The governors as a patch to a kernel tree, which stays as it is.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
+use idlewise_files::unified_diff;
 use idlewise_model::{did_you_mean, near};
 
 use crate::overlay::{self, Addition};
@@ -15,46 +15,36 @@ use crate::{BootError, files};
 const GOVERNORS: &str = "drivers/cpuidle/governors";
 
 /// What `idlewise boot overlay` would do to the tree at `folder`, as a patch for `git apply` and `patch -p1`: all governors in a folder
-/// of their own; or one `governor` as a posting would add it, as a file beside the kernel's with a line in Kconfig and Makefile.
+/// of their own; or one `governor` as a posting would add it, as a file next to the kernel's with a line in Makefile and some in Kconfig.
 ///
 /// # Errors
 /// [`BootError`] when it is no kernel tree, there is no such governor, or the tree has a file of its name.
 pub fn patch(folder: &Path, governor: Option<&str>) -> Result<String, BootError> {
     overlay::check_tree(folder)?;
-    let mut out = String::new();
-    let (new, additions) = match governor {
+    let (mut out, new, additions) = match governor {
         None => {
             let there = |(name, text)| (format!("{}/{name}", overlay::FOLDER), text);
-            (overlay::contents().into_iter().map(there).collect(), overlay::additions())
+            (String::new(), overlay::contents().into_iter().map(there).collect(), overlay::additions())
         }
         Some(id) => {
             let source = source(&format!("{id}.c")).ok_or_else(|| unknown(id))?;
-            let _ = writeln!(out, "Subject: [PATCH] cpuidle: governors: Add {id}\n\n{}\n---", about(source));
-            alone(id, source)
+            let preface = preface(source);
+            let (new, additions) = alone(id, source, &preface);
+            (format!("Subject: [PATCH] cpuidle: governors: Add {id}\n\n{preface}\n---\n"), new, additions)
         }
     };
     for addition in additions {
         let path = folder.join(addition.file);
         let text = fs::read_to_string(&path).map_err(BootError::io(&path))?;
         let changed = addition.added_to(text.clone(), &path)?;
-        // Below two lines that name no file.
-        let hunks = diffy::create_patch(&text, &changed).to_string();
-        let hunks = hunks.splitn(3, '\n').nth(2).unwrap_or_default();
-        let _ = write!(out, "diff --git a/{0} b/{0}\n--- a/{0}\n+++ b/{0}\n{hunks}", addition.file);
+        out += &unified_diff(addition.file, Some(&text), &changed);
     }
     for (name, text) in &new {
         let there = folder.join(name);
         if there.exists() {
             return Err(BootError::file(there, "is there already, so that no patch can add it"));
         }
-        let _ = write!(
-            out,
-            "diff --git a/{name} b/{name}\nnew file mode 100644\n--- /dev/null\n+++ b/{name}\n@@ -0,0 +1,{} @@\n",
-            text.lines().count()
-        );
-        for line in text.lines() {
-            let _ = writeln!(out, "+{line}");
-        }
+        out += &unified_diff(name, None, text);
     }
     Ok(out)
 }
@@ -69,18 +59,16 @@ fn unknown(id: &str) -> BootError {
     BootError::Governor { given: id.to_owned(), why: format!("there is no such governor{hint}") }
 }
 
-/// The preface of a source, as text.
-fn about(source: &str) -> String {
-    let preface = source
-        .split_once("/*\n")
-        .and_then(|(_, rest)| rest.split_once(" */"))
-        .map_or("", |(preface, _)| preface);
-    let lines = preface.lines().map(|line| line.strip_prefix(" *").unwrap_or(line));
+/// The preface of one of our sources, as text.
+fn preface(source: &str) -> String {
+    let inside = source.split_once("/*\n").and_then(|(_, rest)| Some(rest.split_once(" */")?.0));
+    let Some(inside) = inside else { unreachable!("every governor of ours has a preface") };
+    let lines = inside.lines().map(|line| line.strip_prefix(" *").unwrap_or(line));
     lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n")
 }
 
 /// One governor's files, and the lines that know of it.
-fn alone(id: &str, text: &'static str) -> (BTreeMap<String, String>, Vec<Addition>) {
+fn alone(id: &str, text: &'static str, preface: &str) -> (BTreeMap<String, String>, Vec<Addition>) {
     let name = id.replace('.', "_");
     let mut new = BTreeMap::from([(format!("{GOVERNORS}/{name}.c"), text.to_owned())]);
     let mut open = vec![text];
@@ -95,13 +83,14 @@ fn alone(id: &str, text: &'static str) -> (BTreeMap<String, String>, Vec<Additio
         }
     }
     let symbol = format!("CPU_IDLE_GOV_{}", name.replace('-', "_").to_uppercase());
-    let paragraphs = about(text);
-    let idea = paragraphs.split("\n\n").find_map(|p| p.strip_prefix("The idea: ")).unwrap_or_default();
+    let Some(idea) = preface.split("\n\n").find(|paragraph| paragraph.starts_with("The idea: ")) else {
+        unreachable!("every preface of ours tells the idea")
+    };
     let idea = idea.trim_end().replace('\n', "\n\t  ");
     let kconfig = Addition {
         file: overlay::KCONFIG,
         after: Some("if CPU_IDLE"),
-        lines: format!("\nconfig {symbol}\n\tbool \"The idle governor {id}\"\n\thelp\n\t  The idea: {idea}")
+        lines: format!("\nconfig {symbol}\n\tbool \"The idle governor {id}\"\n\thelp\n\t  {idea}")
             .split('\n')
             .map(str::to_owned)
             .collect(),

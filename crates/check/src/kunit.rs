@@ -4,6 +4,8 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use idlewise_files::unified_diff;
+
 use crate::Property;
 use crate::hunt::Found;
 use crate::judge::deeper_one;
@@ -207,18 +209,10 @@ pub(crate) fn patch(cases: &[Case<'_>], file: &Path, source: &str, makefile: Opt
     let stem = file.file_stem()?.to_str()?;
     let test = test_file(cases, stem, source);
     let name = test_name(stem);
-    let mut out = format!("--- /dev/null\n+++ b/{FOLDER}/{name}.c\n@@ -0,0 +1,{} @@\n", test.lines().count());
-    test.lines().for_each(|line| out += &format!("+{line}\n"));
+    let mut out = unified_diff(&format!("{FOLDER}/{name}.c"), None, &test);
     if let Some(makefile) = makefile.filter(|text| text.ends_with('\n')) {
-        let lines: Vec<&str> = makefile.lines().collect();
-        let kept = lines.len().min(3);
-        let from = lines.len() - kept + 1;
-        out += &format!(
-            "--- a/{FOLDER}/Makefile\n+++ b/{FOLDER}/Makefile\n@@ -{from},{kept} +{from},{} @@\n",
-            kept + 1
-        );
-        lines.iter().skip(lines.len() - kept).for_each(|line| out += &format!(" {line}\n"));
-        out += &format!("+obj-$(CONFIG_KUNIT) += {name}.o\n");
+        let with_test = format!("{makefile}obj-$(CONFIG_KUNIT) += {name}.o\n");
+        out += &unified_diff(&format!("{FOLDER}/Makefile"), Some(makefile), &with_test);
     }
     Some(out)
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Opens the files that users name: ordinary files only, and never waits for one. [`new_file`] writes those that they ask for.
+//! Opens the files that users name: ordinary files only, and never waits for one. [`new_file`] writes those that they ask for,
+//! [`unified_diff`] says what a patch would change in them.
 //!
 //! A pipe (FIFO) that nobody writes to would hold whoever opens it forever, a device may have no end, and opening one may
 //! start something. Traces, side-cars, platform files, workloads, tables and sessions all go through here, and what is read whole
@@ -27,6 +28,15 @@ pub fn open(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
     ordinary(file.metadata()?.file_type())?;
     Ok(file)
+}
+
+/// What makes `before` of the file `name` into `after`, for `git apply` and `patch -p1`; without `before` the file is new.
+#[must_use]
+pub fn unified_diff(name: &str, before: Option<&str>, after: &str) -> String {
+    let from = before.map_or_else(|| "/dev/null".to_owned(), |_| format!("a/{name}"));
+    let mut options = diffy::DiffOptions::new();
+    options.set_original_filename(from).set_modified_filename(format!("b/{name}"));
+    options.create_patch(before.unwrap_or(""), after).to_string()
 }
 
 /// `-` is a file's name only; elsewhere it is standard input.

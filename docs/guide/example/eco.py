@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""A governor beside the better of menu and teo, recording by recording: eco.py GOVERNOR FILE.csv...
+"""A governor compared with the better of menu and teo, recording by recording: eco.py GOVERNOR FILE.csv...
 
 The files are results of `idlewise corpus run` or `idlewise replay` with --format csv, of menu, teo and the governor. The better is
 the one with less idle energy on that recording and machine.
