@@ -224,8 +224,9 @@ def replay(
     governor: Governors to compare: menu,teo-util,./mine.c,oracle. With parameters,
         teo-util:util_threshold_shift=5; an idle state disabled, menu:disable=1; a
         latency limit, teo:latency_limit_us=20. Of a kernel tree: linux:6.12/teo, or
-        the tree's folder. LABEL@GOVERNOR gives one a name: base@~/linux/teo.
-        [default: menu-6.1,teo-6.1,teo-util,shallow,oracle]
+        the tree's folder. LABEL@GOVERNOR gives one a name: base@~/linux/teo. oracle
+        and hindsight are bounds. [default:
+        menu-6.1,teo-6.1,teo-util,shallow,oracle]
     baseline: The governor to compare the others with [default: the first]
     per: Break the result down: cpu, cluster, state
     sensitivity: Replay also with uncertain sleep lengths at their ends. Shows

@@ -21,6 +21,8 @@ from ._idlewise import Cpu, Inputs, State
 
 Choice = Union[int, tuple[int, bool]]
 
+BOUNDS = ("oracle", "hindsight")
+
 COMMANDS = (
     "check",
     "compare",
@@ -102,10 +104,10 @@ class Governors:
         of_class = value if isinstance(value, type) else type(value)
         name = getattr(value, "name", None)
         name = of_class.__name__ if name is None else name
-        if not isinstance(name, str) or re.fullmatch(r"[A-Za-z0-9_.+-]+", name) is None or name == "oracle":
+        if not isinstance(name, str) or re.fullmatch(r"[A-Za-z0-9_.+-]+", name) is None or name in BOUNDS:
             raise ValueError(
                 f"{value!r} is called {name!r}; its `name` must be made of letters, digits and -_.+ without accents, "
-                "and not be oracle"
+                f"and not be {' or '.join(BOUNDS)}"
             )
         if self._given.get(name, value) is not value and getattr(value, "name", None) is None:
             # Several objects of one class, in the order given: Mine, Mine-2, Mine-3.

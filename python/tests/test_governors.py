@@ -231,7 +231,7 @@ class Mistakes(unittest.TestCase):
         self.assertEqual(result["baseline"], "deep")
         deep.name = "menu"
         self.assertRegex(str(self.refused(deep)), "`menu` is the calling program's: a governor that ships")
-        for name in ("oracle", "a b", "a,b", 3):
+        for name in ("oracle", "hindsight", "a b", "a,b", 3):
             deep.name = name  # type: ignore[assignment]
             with self.assertRaisesRegex(ValueError, "its `name` must be"):
                 idlewise.replay(TRACE, governor=deep)

@@ -33,7 +33,10 @@ pub fn energy_notes<'r>(recordings: impl Iterator<Item = Scored<'r>>) -> Vec<Not
     let mut all = 0;
     for scored in recordings {
         all += 1;
-        let bound = scored.iter().find(|(_, role, _)| *role == Role::Bound).map(|(.., score)| score.energy);
+        let bounds =
+            scored.iter().filter(|(_, role, _)| *role == Role::Bound).map(|(.., score)| score.energy);
+        // The oracle's, where there are others.
+        let bound = bounds.reduce(f64::min);
         let governors: Vec<_> = scored.iter().filter(|(_, role, _)| *role != Role::Bound).collect();
         for (n, (a, _, of_a)) in governors.iter().enumerate() {
             let later = governors.iter().skip(n + 1);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use idlewise_recording::candidate::Bound;
 use idlewise_stats::Interval;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -79,7 +80,7 @@ pub fn verdict(
     let words = if contender.failure.is_some() {
         "no result".to_owned()
     } else {
-        sentence(contender.role, subjects.map(find), power_mw)
+        sentence(bound(contender.role, &contender.governor), subjects.map(find), power_mw)
     };
     Verdict { governor: contender.governor.clone(), words }
 }
@@ -102,7 +103,8 @@ pub fn verdicts_over(columns: &[Column], spreads: &[Spread]) -> Vec<Verdict> {
             });
             About { column: columns.iter().find(|c| c.name == name), effect }
         };
-        let words = sentence(first.role, USUAL.map(find), None) + &disagreement(&first.governor, spreads);
+        let bound = bound(first.role, &first.governor);
+        let words = sentence(bound, USUAL.map(find), None) + &disagreement(&first.governor, spreads);
         out.push(Verdict { governor: first.governor.clone(), words });
     }
     out
@@ -136,8 +138,13 @@ struct About<'c> {
     effect: Option<Effect>,
 }
 
+/// Which bound a contender is, if it is one.
+fn bound(role: Role, governor: &str) -> Option<Bound> {
+    Bound::called(governor).filter(|_| role == Role::Bound)
+}
+
 fn sentence(
-    role: Role,
+    bound: Option<Bound>,
     [latency, tail, energy]: [About<'_>; 3],
     power_mw: Option<&dyn Fn(f64) -> f64>,
 ) -> String {
@@ -147,8 +154,8 @@ fn sentence(
         let mw = power(energy.difference);
         en += &format!(" ({} mW/CPU)", signed_number(mw));
     }
-    if role == Role::Bound {
-        return format!("a bound, knows every wake event: {en}");
+    if let Some(bound) = bound {
+        return format!("a bound, knows {}: {en}", bound.knows());
     }
     use Way::{Better, Same, Worse};
     let words = match (lat_way, en_way) {
@@ -245,7 +252,11 @@ fn ratio_words(ratio: f64, what: &str) -> String {
 mod tests {
     use super::*;
 
-    fn sentence_of(role: Role, pairs: [Option<(f64, f64)>; 3], power: Option<&dyn Fn(f64) -> f64>) -> String {
+    fn sentence_of(
+        bound: Option<Bound>,
+        pairs: [Option<(f64, f64)>; 3],
+        power: Option<&dyn Fn(f64) -> f64>,
+    ) -> String {
         let columns = Column::deciding("mJ");
         let effect = |(old, new): (f64, f64)| {
             let (difference, change) = (new - old, (new - old) * 100.0 / old);
@@ -255,11 +266,11 @@ mod tests {
         let [a, b, c] = pairs.map(|p| p.map(effect));
         let [x, y, z] = names;
         let about = |column, effect| About { column, effect };
-        sentence(role, [about(x, a), about(y, b), about(z, c)], power)
+        sentence(bound, [about(x, a), about(y, b), about(z, c)], power)
     }
 
     fn said(latency: (f64, f64), p99: (f64, f64), energy: (f64, f64)) -> String {
-        sentence_of(Role::Governor, [Some(latency), Some(p99), Some(energy)], None)
+        sentence_of(None, [Some(latency), Some(p99), Some(energy)], None)
     }
 
     #[test]
@@ -286,14 +297,14 @@ mod tests {
 
     #[test]
     fn nothing_is_made_of_what_is_not_known() {
-        let words = sentence_of(Role::Governor, [None, None, Some((5.0, 6.0))], None);
+        let words = sentence_of(None, [None, None, Some((5.0, 6.0))], None);
         assert_eq!(words, "mean latency not known, 20 % more idle energy");
     }
 
     #[test]
     fn the_power_of_a_cpu_is_said_where_it_is_known() {
         let halved: &dyn Fn(f64) -> f64 = &|mj| mj / 2.0;
-        let words = sentence_of(Role::Bound, [None, None, Some((5.0, 4.0))], Some(halved));
+        let words = sentence_of(Some(Bound::Oracle), [None, None, Some((5.0, 4.0))], Some(halved));
         assert_eq!(words, "a bound, knows every wake event: 20 % less idle energy (-0.50 mW/CPU)");
     }
 }

@@ -57,7 +57,7 @@ pub(crate) struct ReplayArgs {
     ///
     /// With parameters, teo-util:util_threshold_shift=5; an idle state disabled, menu:disable=1; a latency
     /// limit, teo:latency_limit_us=20. Of a kernel tree: linux:6.12/teo, or the tree's folder. LABEL@GOVERNOR
-    /// gives one a name: base@~/linux/teo.
+    /// gives one a name: base@~/linux/teo. oracle and hindsight are bounds.
     #[arg(short, long, value_name = "LIST", default_value = "menu-6.1,teo-6.1,teo-util,shallow,oracle")]
     pub(crate) governor: String,
     /// The governor to compare the others with [default: the first]

@@ -5,7 +5,7 @@ use clap::Args;
 use idlewise_counterexample::{CounterexampleRequest, LONGEST, MACHINES, Origin, ROUNDS, find};
 use idlewise_findings as view;
 use idlewise_platform::{Platform, PlatformError};
-use idlewise_recording::candidate::Candidate;
+use idlewise_recording::candidate::{Bound, Candidate};
 use idlewise_recording::governors::{candidates, with_trees};
 use idlewise_recording::{CommandError, ReplaySetup};
 use idlewise_score::measure::MEASURES;
@@ -86,10 +86,9 @@ pub(crate) fn run(a: &CounterexampleArgs) -> Done {
     let [one, other] = <[Candidate; 2]>::try_from(both).map_err(|all| {
         Failure::Error(format!("{} {}: name {} governors; expected two", a.a, a.b, all.len()))
     })?;
-    if matches!(one, Candidate::Oracle) {
-        return Err(Failure::Error(
-            "oracle: A is a governor that may be worse; the oracle can be B".to_owned(),
-        ));
+    if matches!(one, Candidate::Bound(_)) || matches!(other, Candidate::Bound(Bound::Hindsight)) {
+        let why = "A is a governor that may be worse; the oracle can be B, hindsight cannot";
+        return Err(Failure::Error(format!("{} {}: {why}", a.a, a.b)));
     }
     let measure = MEASURES.iter().find(|m| m.name == a.metric).ok_or_else(|| {
         let known = MEASURES.iter().map(|m| m.name).collect::<Vec<_>>().join(", ");

@@ -2,7 +2,8 @@
 use std::path::PathBuf;
 
 use idlewise_governor::{Governor, GovernorSource, Param, Spec, catalog, expand};
-use idlewise_recording::governors::{ORACLE, find_one};
+use idlewise_recording::candidate::Bound;
+use idlewise_recording::governors::find_one;
 use idlewise_report::{Format, Report, Table};
 
 use crate::args::{GovernorsArgs, GovernorsCommand};
@@ -25,9 +26,9 @@ fn list(trees: &[PathBuf]) -> Done {
     for g in catalog() {
         table.rows.push(vec![g.id.to_owned(), g.summary.to_owned()]);
     }
-    table
-        .rows
-        .push(vec![ORACLE.to_owned(), "knows every wakeup in advance; built into the engine".to_owned()]);
+    for bound in Bound::ALL {
+        table.rows.push(vec![bound.name().to_owned(), format!("a bound: knows {}", bound.knows())]);
+    }
     for tree in trees {
         for source in expand(&Spec::new("linux"), std::slice::from_ref(tree)).map_err(|e| e.to_string())? {
             table.rows.push(in_tree(&source));

@@ -249,8 +249,8 @@ fn index(stories: &BTreeMap<&str, Story>) -> String {
         let stands_for = &stories[info.id].stands_for;
         out += &format!("| [{0}]({0}.md) | {1} | {stands_for} |\n", info.id, info.summary);
     }
-    out +=
-        "\n`oracle`, which knows every wakeup in advance, is part of the replay engine and has no page.\n\n";
+    out += "\nTwo [bounds](../concepts/idle-loop.md#the-bounds) are part of the replay engine and have no page: `oracle` knows every wake\n\
+         event, `hindsight` how long idle periods last on average.\n\n";
     out += SOURCES;
     out += "\n## Which governor is based on which\n\n```\n";
     tree(stories, None, "", &mut out);

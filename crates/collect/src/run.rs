@@ -9,6 +9,7 @@ use clap::ValueEnum;
 use idlewise_answer::{Column, Contender, Grade, Group, Reason, ReasonId, Role, Spread, spreads};
 use idlewise_corpus::{Basis, Corpus, Entry, Presence, Split};
 use idlewise_governor::{offering, on_offer};
+use idlewise_recording::candidate::is_bound;
 use idlewise_recording::governors::{ForeignHead, baseline, candidates, foreign};
 use idlewise_recording::input_files::is_tape;
 use idlewise_recording::{CommandError, ReplaySetup};
@@ -279,7 +280,7 @@ fn group(recording: &RunRecording, measures: &[&'static Measure], base: usize) -
     let contender = |(n, r): (usize, &RunResult)| {
         let role = match n {
             _ if n == base => Role::Baseline,
-            _ if r.governor == ORACLE => Role::Bound,
+            _ if is_bound(&r.governor) => Role::Bound,
             _ => Role::Governor,
         };
         let both = [scores[base].as_ref(), scores[n].as_ref()];

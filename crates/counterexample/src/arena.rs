@@ -102,7 +102,7 @@ enum Side<'p> {
 impl<'p> Side<'p> {
     fn apart(candidate: &'p Candidate) -> Self {
         match candidate {
-            Candidate::Oracle => Self::Oracle,
+            Candidate::Bound(_) => Self::Oracle,
             Candidate::Hosted { governor, limits, .. } => Self::Apart(governor, *limits),
         }
     }
@@ -139,7 +139,7 @@ impl<'p> Arena<'p> {
         times: usize,
     ) -> Result<Self, GovernorError> {
         let side = |candidate: &Candidate| match candidate {
-            Candidate::Oracle => Ok(Side::Oracle),
+            Candidate::Bound(_) => Ok(Side::Oracle),
             Candidate::Hosted { governor, limits, .. } => Side::loaded(&loader.of(governor), *limits, place),
         };
         Ok(Self { place, times, sides: [side(candidates[0])?, side(candidates[1])?] })
@@ -251,7 +251,7 @@ impl Place<'_> {
 pub(crate) fn host(candidates: [&Candidate; 2]) -> Option<&Governor> {
     let hosted = candidates.into_iter().filter_map(|c| match c {
         Candidate::Hosted { governor, .. } => Some(governor),
-        Candidate::Oracle => None,
+        Candidate::Bound(_) => None,
     });
     let all: Vec<&Governor> = hosted.collect();
     let foreign: Vec<&Governor> = all.iter().filter(|g| g.is_foreign()).copied().collect();

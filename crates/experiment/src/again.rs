@@ -15,7 +15,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::error::{ExperimentError, NamedBy};
 use crate::simulate::SimulateRequest;
-use idlewise_recording::governors::{ForeignHead, ORACLE, labelled};
+use idlewise_recording::governors::{ForeignHead, is_bound, labelled};
 use idlewise_recording::kernel_governor::other;
 use idlewise_recording::{CommandError, TraceHead, limits};
 use idlewise_study::compare::CompareRequest;
@@ -188,7 +188,7 @@ impl<R: NamesGovernors> RecordedRequest<R> {
     fn sources(&self) -> Result<Vec<GovernorSource>, ExperimentError> {
         let mut out = Vec::new();
         for name in
-            self.request.governors().into_iter().filter(|name| *name != ORACLE && other(name).is_none())
+            self.request.governors().into_iter().filter(|name| !is_bound(name) && other(name).is_none())
         {
             let spec: Spec = limits::split(labelled(name).1)?.0.parse()?;
             out.extend(expand(&spec, self.request.kernel_trees())?);

@@ -256,9 +256,9 @@ fn machine<'p>(request: &SimulateRequest, platform: &'p Platform, kernel: Kernel
 /// The governors of a request, each with a name of its own.
 fn candidates(request: &SimulateRequest) -> Result<Vec<Candidate>, CommandError> {
     let candidates = governors::candidates(&request.governors, &request.kernel_trees)?;
-    if candidates.iter().any(|c| matches!(c, Candidate::Oracle)) {
-        let why = "the oracle needs the time of the next event, which in a simulation depends on the oracle's own \
-                   choice. Write a trace of the run (--trace) and replay that trace under it";
+    if candidates.iter().any(|c| matches!(c, Candidate::Bound(_))) {
+        let why = "the oracle needs the time of the next event, and hindsight all of them, which in a simulation depend on their own \
+                   choices. Write a trace of the run (--trace) and replay that trace under it";
         return Err(CommandError::conflict(&["--governor"], why));
     }
     Ok(candidates)

@@ -167,7 +167,7 @@ impl Other {
                     })
                 }),
             ),
-            Candidate::Oracle => Ok(None),
+            Candidate::Bound(_) => Ok(None),
         };
         let answers: Vec<Option<Self>> = candidates.iter().map(answer).collect::<Result<_, _>>()?;
         Ok(answers.into_iter().flatten().collect())

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::report::{Chosen, Explanation, IdleOutcome, InputConfidence, InputValue, Other, StateHead};
 use crate::watch::{Keep, Observation, Watch};
-use idlewise_recording::candidate::{Book, Candidate, ORACLE, at_place};
+use idlewise_recording::candidate::{Book, Bound, Candidate, at_place, is_bound};
 use idlewise_recording::governors::{ForeignHead, candidates, find_one, foreign};
 use idlewise_recording::limits;
 use idlewise_recording::placement::Placement;
@@ -126,10 +126,9 @@ pub fn explain(request: &ExplainRequest) -> Result<ExplainReport, CommandError> 
 
 /// The governor of `text`; the oracle has nothing to explain.
 pub(crate) fn hosted(text: &str, trees: &[PathBuf]) -> Result<Governor, CommandError> {
-    if text == ORACLE {
-        let why = format!(
-            "{text} knows every wakeup in advance and has no state: explain a governor, with {text} among --others"
-        );
+    if is_bound(text) {
+        let why =
+            format!("{text} is a bound and has no state: explain a governor, with oracle among --others");
         return Err(CommandError::conflict(&["--governor"], why));
     }
     if let [first, _, ..] = split_governors("--governor", text)?.as_slice() {
@@ -160,6 +159,11 @@ pub(crate) fn next_to(
         return Ok(Vec::new());
     }
     let mut others = candidates(names, trees)?;
+    if others.iter().any(|other| matches!(other, Candidate::Bound(Bound::Hindsight))) {
+        let why = "hindsight goes by averages over the whole recording, not by one decision; name the oracle"
+            .to_owned();
+        return Err(CommandError::conflict(&["--others"], why));
+    }
     others.iter_mut().for_each(|other| other.keep_apart_from(explained));
     Ok(others)
 }

@@ -10,6 +10,7 @@
 //! [`IdleCpu::leave`] (or [`IdleCpu::reject`]).
 
 mod chooser;
+mod hindsight;
 mod limits;
 mod moment;
 mod oracle;
@@ -17,6 +18,7 @@ mod states;
 mod ticks;
 
 pub use chooser::{Chooser, Hosted, TickAhead};
+pub use hindsight::{Hindsight, Lesson};
 pub use limits::Limits;
 pub use moment::{Moment, NEVER_AT_NS, Timers};
 pub use oracle::{Oracle, choosable, foresee};

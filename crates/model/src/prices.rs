@@ -12,6 +12,15 @@ pub struct StatePrice {
     pub entry_ns: u64,
 }
 
+impl StatePrice {
+    /// What an idle period of `t_ns` in the state costs, fJ (or the relative equivalent).
+    #[inline]
+    #[must_use]
+    pub fn of(&self, t_ns: u64) -> u128 {
+        u128::from(self.transition_fj) + u128::from(self.power_uw) * u128::from(t_ns.max(self.entry_ns))
+    }
+}
+
 /// What idle periods cost one who knows how long they last: the states, and the tick kept or stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prices {
@@ -29,10 +38,7 @@ impl Prices {
     #[must_use]
     pub fn cheapest(&self, among: u16, t_ns: u64) -> Option<(usize, u128)> {
         let all = self.states.iter().enumerate().filter(|(i, _)| among >> i & 1 == 1);
-        let priced = all.map(|(i, s)| {
-            let fj = u128::from(s.transition_fj) + u128::from(s.power_uw) * u128::from(t_ns.max(s.entry_ns));
-            (i, fj)
-        });
+        let priced = all.map(|(i, price)| (i, price.of(t_ns)));
         priced.reduce(|best, other| if other.1 <= best.1 { other } else { best })
     }
 

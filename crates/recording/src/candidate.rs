@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Who can be run: a governor in C, or the engine's clairvoyant; and how a trace's CPUs are run under it.
+//! Who can be run: a governor in C, or a bound of the engine's own; and how a trace's CPUs are run under it.
 
 use idlewise_governor::{Governor, GovernorError, Loader};
-use idlewise_idle::{Hosted, Limits, Oracle};
+use idlewise_idle::{Hindsight, Hosted, Lesson, Limits, Oracle};
 use idlewise_model::{Entry, Ledger, PiecesError};
 use idlewise_platform::Cluster;
 use idlewise_replay::{RunCounts, Setting, Workload, run};
@@ -14,8 +14,55 @@ use crate::error::CommandError;
 use crate::limits;
 use crate::placement::Placement;
 
-/// The name under which the engine's own clairvoyant runs.
+/// The bound that knows when each idle period ends.
 pub const ORACLE: &str = "oracle";
+/// The bound that knows how long idle periods last in each context.
+pub const HINDSIGHT: &str = "hindsight";
+
+/// Whether `name` is that of a bound, which no kernel could run.
+#[must_use]
+pub fn is_bound(name: &str) -> bool {
+    Bound::called(name).is_some()
+}
+
+/// A bound, which knows the future or the whole recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// [`Oracle`]: when each idle period ends.
+    Oracle,
+    /// [`Hindsight`]: how long idle periods last in each context.
+    Hindsight,
+}
+
+impl Bound {
+    /// All of them, the lowest first.
+    pub const ALL: [Self; 2] = [Self::Oracle, Self::Hindsight];
+
+    /// The one of that name.
+    #[must_use]
+    pub fn called(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|bound| bound.name() == name)
+    }
+
+    /// The name under which it runs.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Oracle => ORACLE,
+            Self::Hindsight => HINDSIGHT,
+        }
+    }
+
+    /// What it knows that no governor does.
+    #[must_use]
+    pub const fn knows(self) -> &'static str {
+        match self {
+            Self::Oracle => "every wake event",
+            Self::Hindsight => "how long idle periods last on average",
+        }
+    }
+}
+
 /// A job takes CPUs until it has this many stays; loading a governor's copy costs as much as a few thousand.
 const STAYS_PER_JOB: usize = 200_000;
 
@@ -34,8 +81,8 @@ pub enum Candidate {
         /// States that are off for it, and the latency limit that it has.
         limits: Limits,
     },
-    /// The bound that knows when each idle period ends.
-    Oracle,
+    /// What governors are measured against.
+    Bound(Bound),
 }
 
 /// A ledger of which the pages can come back from a governor's own process.
@@ -107,7 +154,7 @@ impl Candidate {
     pub fn name(&self) -> &str {
         match self {
             Self::Hosted { name, .. } => name,
-            Self::Oracle => ORACLE,
+            Self::Bound(bound) => bound.name(),
         }
     }
 
@@ -146,7 +193,7 @@ impl Candidate {
                 limits::check(name, *limits, placement.used())?;
                 (governor, Setting { limits: *limits, ..setting })
             }
-            Self::Oracle => return Ok(run_oracle(cpus, placement, setting, open)?),
+            Self::Bound(bound) => return Ok(run_bound(*bound, cpus, placement, setting, open)?),
         };
         let answer = governor.run(|loader| run_hosted(loader, cpus, placement, setting, &open))?;
         if governor.is_foreign() && !answer.0.iter().all(|(_, pages, _)| B::hold_together(pages)) {
@@ -188,7 +235,8 @@ pub fn at_place(setting: Setting, place: &Cluster) -> Setting {
     Setting { prices: Some(place.prices()), ..setting }
 }
 
-fn run_oracle<'w, 's, B: Book>(
+fn run_bound<'w, 's, B: Book>(
+    bound: Bound,
     cpus: &[&'w Workload],
     placement: &'s Placement,
     setting: Setting,
@@ -199,8 +247,19 @@ fn run_oracle<'w, 's, B: Book>(
         let Some(place) = placement.place(workload.cpu) else { continue };
         let mut book = open(workload, place);
         let setting = at_place(setting, place);
-        let mut oracle = Oracle::new(&place.table, setting.prices);
-        let counts = run(workload, &place.table, place.capacity, setting, &mut oracle, &mut book)?;
+        let (table, capacity) = (&place.table, place.capacity);
+        let counts = match bound {
+            Bound::Oracle => {
+                let mut oracle = Oracle::new(table, setting.prices);
+                run(workload, table, capacity, setting, &mut oracle, &mut book)?
+            }
+            Bound::Hindsight => {
+                let mut lesson = Lesson::new(table, place.prices(), workload.grid, workload.tick_handler_ns);
+                run(workload, table, capacity, setting, &mut lesson, &mut ())?;
+                let mut hindsight = Hindsight::of(lesson, table);
+                run(workload, table, capacity, setting, &mut hindsight, &mut book)?
+            }
+        };
         out.push(Ran { cpu: workload.cpu, pages: book.pages(), counts });
     }
     Ok(Runs { cpus: out, shared_state: false })

@@ -11,8 +11,8 @@ use idlewise_model::{NotKnown, NoteId, TickGrid};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::candidate::Candidate;
-pub use crate::candidate::ORACLE;
+use crate::candidate::{Bound, Candidate};
+pub use crate::candidate::{ORACLE, is_bound};
 use crate::error::{CommandError, Named};
 use crate::kernel_governor::KernelGovernor;
 use crate::limits;
@@ -147,26 +147,27 @@ fn at_home(path: &str) -> String {
 /// [`CommandError::Governor`] when there is none, or one does not compile.
 pub fn find_all(text: &str, trees: &[PathBuf]) -> Result<Vec<Governor>, CommandError> {
     let spec: Spec = text.parse()?;
-    check_no_oracle(text)?;
+    check_no_bound(text)?;
     if let Some(own) = Governor::of_caller(&spec)? {
         return Ok(vec![own]);
     }
     expand(&spec, trees)?.iter().map(|source| Ok(Governor::open(source)?)).collect()
 }
 
-/// The oracle is no governor, with parameters or without: where it stands for itself its name alone is asked before.
-fn check_no_oracle(text: &str) -> Result<(), CommandError> {
+/// A bound is no governor, with parameters or without: where it stands for itself its name alone is asked before.
+fn check_no_bound(text: &str) -> Result<(), CommandError> {
     let (id, parameters) = Spec::split(text);
-    if id != ORACLE {
-        return Ok(());
-    }
-    let what = "the oracle is a bound, which knows every wakeup in advance, and no governor in C";
+    let Some(bound) = Bound::called(id) else { return Ok(()) };
+    let what = match bound {
+        Bound::Oracle => "the oracle is a bound, which knows every wakeup in advance, and no governor in C",
+        Bound::Hindsight => "hindsight is a bound, which knows the whole recording, and no governor in C",
+    };
     let why = match parameters {
         Some(_) => {
-            format!("{what}: it has no parameters, and nothing can be taken from it; write {ORACLE}")
+            format!("{what}: it has no parameters, and nothing can be taken from it; write {id}")
         }
         None => format!(
-            "{what}: it cannot be driven, explained or asked here; name a governor (replay and compare take {ORACLE} next to \
+            "{what}: it cannot be driven, explained or asked here; name a governor (replay and compare take {id} next to \
              governors, explain among --others)"
         ),
     };
@@ -180,7 +181,7 @@ fn check_no_oracle(text: &str) -> Result<(), CommandError> {
 pub fn find_one(text: &str, trees: &[PathBuf]) -> Result<Governor, CommandError> {
     check_trees(trees)?;
     let (given, text) = labelled(text);
-    check_no_oracle(text)?;
+    check_no_bound(text)?;
     if let Some(own) = Governor::of_caller(&text.parse()?)? {
         return Ok(own);
     }
@@ -235,17 +236,17 @@ pub fn all_candidates(names: &[String], trees: &[PathBuf]) -> Result<Vec<Candida
     }
     let mut out: Vec<Candidate> = Vec::new();
     for name in names {
-        if name == ORACLE {
-            out.push(Candidate::Oracle);
+        if let Some(bound) = Bound::called(name) {
+            out.push(Candidate::Bound(bound));
             continue;
         }
         let (given, name) = labelled(name);
-        check_no_oracle(name)?;
+        check_no_bound(name)?;
         let (spec, limits) = limits::split(name)?;
         // Nobody reads another governor's numbers under its name.
         let ships = |id: &str| catalog().iter().any(|g| g.id == id);
         let own = Spec::split(&spec).0;
-        let is_another = |l: &&str| *l == ORACLE || (*l != own && ships(l) && ships(own));
+        let is_another = |l: &&str| is_bound(l) || (*l != own && ships(l) && ships(own));
         if let Some(label) = given.filter(is_another) {
             let why = format!("`{label}` is the name of another governor; choose a label that is none");
             return Err(CommandError::argument("--governor", name, why));
@@ -298,7 +299,7 @@ pub fn foreign_with<'c>(
 pub fn foreign<'c>(candidates: impl IntoIterator<Item = &'c Candidate>) -> Vec<ForeignHead> {
     let head = |c: &Candidate| match c {
         Candidate::Hosted { governor, name, .. } => ForeignHead::of(governor, name),
-        Candidate::Oracle => None,
+        Candidate::Bound(_) => None,
     };
     candidates.into_iter().filter_map(head).collect()
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does a replay come out as one computes it by hand? Small workloads under a governor that answers as scripted.
 
-use idlewise_idle::{NEVER_AT_NS, Oracle};
+use idlewise_idle::{Hindsight, Lesson, NEVER_AT_NS, Oracle};
 use idlewise_madeinput::idle_loop::{GRID, Script, T, TICK, state, table};
 use idlewise_model::{
     Change, Confidence, Entry, IdleState, IdleTable, LoopCosts, MAX_STATES, Miss, NO_LATENCY_LIMIT_NS,
@@ -679,32 +679,100 @@ proptest! {
     ) {
         let events = w.events.in_memory().unwrap();
         w.events = events.iter().map(|e| WorkloadEvent { tick_needed_ns: 0, ..*e }).collect();
-        // States that are left at once: nothing is overtaken, so that all meet the same events.
-        let at_once = |us| IdleState { exit_latency_ns: 0, entry_ns: 0, ..state(0, us, 0) };
-        let table = IdleTable::new(vec![at_once(0), at_once(20), at_once(600)]).unwrap();
-        let mut prices = Prices {
-            states: [StatePrice::default(); MAX_STATES],
-            active_uw: 10_000,
-            costs: LoopCosts { tick_stop_ns, again_ns: 500, decision_ns: 50, sleep_length_ns: 0 },
-        };
-        for (price, (power_uw, transition_fj)) in
-            prices.states.iter_mut().zip([(1000, 0), (300, 14_000_000), (20, 182_000_000)])
-        {
-            *price = StatePrice { transition_fj, power_uw, entry_ns: 0 };
-        }
+        let (table, prices) = left_at_once(tick_stop_ns);
         let setting = Setting { prices: Some(prices), ..ELSEWHERE };
-        let energy = |ledger: &[Entry]| -> u128 {
-            let of = |e: &Entry| {
-                let price = prices.states[usize::from(e.selected)];
-                u128::from(price.transition_fj)
-                    + u128::from(price.power_uw) * e.wake_ns as u128
-                    + prices.active_fj(e.tick_ns as u64 + u64::from(e.loop_ns))
-            };
-            ledger.iter().map(of).sum()
-        };
         let mut best: Vec<Entry> = Vec::new();
         run(&w, &table, 1024, setting, &mut Oracle::new(&table, Some(prices)), &mut best).unwrap();
         let other = play_on(&table, &w, setting, &answers);
-        prop_assert!(energy(&best) <= energy(&other.ledger), "{:?}\n{:?}", best, other.ledger);
+        prop_assert!(energy(&prices, &best) <= energy(&prices, &other.ledger), "{:?}\n{:?}", best, other.ledger);
     }
+
+    #[test]
+    fn no_fixed_choice_takes_less_energy_than_hindsight(mut w in workloads(), tick_stop_ns in 0u32..30_000) {
+        // Idle periods of their own: too few for more than one context, so that hindsight has one choice for all.
+        let events = w.events.in_memory().unwrap();
+        let apart = |e: &WorkloadEvent| WorkloadEvent { tick_needed_ns: 0, visit_start: true, visit_end: true, ..*e };
+        w.events = events.iter().map(apart).take(31).collect();
+        let (table, prices) = left_at_once(tick_stop_ns);
+        let setting = Setting { prices: Some(prices), ..ELSEWHERE };
+        let (best, overtaken) = in_hindsight(&w, &table, setting);
+        for choice in [(0, false), (0, true), (1, false), (1, true), (2, false), (2, true)] {
+            let other = play_on(&table, &w, setting, &[choice]);
+            // Who meets fewer events has less to pay.
+            if other.counts.overtaken <= overtaken {
+                prop_assert!(energy(&prices, &best) <= energy(&prices, &other.ledger), "{:?}\n{:?}", best, other.ledger);
+            }
+        }
+        let mut least: Vec<Entry> = Vec::new();
+        let oracle = run(&w, &table, 1024, setting, &mut Oracle::new(&table, Some(prices)), &mut least).unwrap();
+        prop_assert!(oracle.overtaken > overtaken || energy(&prices, &least) <= energy(&prices, &best));
+    }
+}
+
+/// Three states that are left at once, so that nothing is overtaken and all meet the same events.
+fn left_at_once(tick_stop_ns: u32) -> (IdleTable, Prices) {
+    let at_once = |us| IdleState { exit_latency_ns: 0, entry_ns: 0, ..state(0, us, 0) };
+    let table = IdleTable::new(vec![at_once(0), at_once(20), at_once(600)]).unwrap();
+    let costs = LoopCosts { tick_stop_ns, again_ns: 500, decision_ns: 50, sleep_length_ns: 0 };
+    let mut prices = Prices { states: [StatePrice::default(); MAX_STATES], active_uw: 10_000, costs };
+    for (price, (power_uw, transition_fj)) in
+        prices.states.iter_mut().zip([(1000, 0), (300, 14_000_000), (20, 182_000_000)])
+    {
+        *price = StatePrice { transition_fj, power_uw, entry_ns: 0 };
+    }
+    (table, prices)
+}
+
+/// Energy of idle periods in states that are left at once, fJ.
+fn energy(prices: &Prices, ledger: &[Entry]) -> u128 {
+    let of = |e: &Entry| {
+        let price = prices.states[usize::from(e.selected)];
+        price.of(e.wake_ns as u64) + prices.active_fj(e.tick_ns as u64 + u64::from(e.loop_ns))
+    };
+    ledger.iter().map(of).sum()
+}
+
+/// What hindsight makes of `w`, and how many events were overtaken.
+fn in_hindsight(w: &Workload, table: &IdleTable, setting: Setting) -> (Vec<Entry>, u64) {
+    let mut lesson = Lesson::new(table, setting.prices.unwrap(), w.grid, w.tick_handler_ns);
+    run(w, table, 1024, setting, &mut lesson, &mut ()).unwrap();
+    let mut ledger: Vec<Entry> = Vec::new();
+    let counts = run(w, table, 1024, setting, &mut Hindsight::of(lesson, table), &mut ledger).unwrap();
+    (ledger, counts.overtaken)
+}
+
+#[test]
+fn hindsight_tells_idle_periods_apart_by_timers_and_decides_by_the_mean_of_the_rest() {
+    let (table, prices) = left_at_once(0);
+    let setting = Setting { prices: Some(prices), ..ELSEWHERE };
+    // By turns 30 us before a timer of 40 us, and before one of 50 ms: three times 100 us, then 30 ms.
+    let mut events = Vec::new();
+    for n in 0..160_u64 {
+        let start = n * 100 * T;
+        let (wait, timer) = match n % 8 {
+            0 | 2 | 4 | 6 => (30 * US, 40 * US),
+            7 => (30_000 * US, 50_000 * US),
+            _ => (100 * US, 50_000 * US),
+        };
+        events.push(WorkloadEvent { hrtimer_at_ns: TICK + start + timer, ..event(start, start + wait) });
+    }
+    let (ledger, _) = in_hindsight(&workload(events), &table, setting);
+    let first = |n: u64| ledger.iter().find(|e| e.start_ns == TICK + n * 100 * T).unwrap();
+    for n in 80..88 {
+        let e = first(n);
+        match n % 8 {
+            // 30 us pay for the second state.
+            0 | 2 | 4 | 6 => assert_eq!(e.selected, 1, "{e:?}"),
+            // On average 7.6 ms, until the next tick less: then what is left lasts.
+            _ => assert!(e.selected == 2 || e.tick == TickChoice::Kept, "{e:?}"),
+        }
+    }
+    let of_long = |n: u64| {
+        ledger.iter().filter(move |e| (n * 100 * T..(n + 1) * 100 * T).contains(&(e.start_ns - TICK)))
+    };
+    assert!(
+        of_long(87).any(|e| e.selected == 2 && e.tick == TickChoice::Stopped),
+        "{:?}",
+        of_long(87).collect::<Vec<_>>()
+    );
 }

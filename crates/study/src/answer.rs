@@ -6,7 +6,7 @@ use idlewise_answer::{
     energy_notes, spreads, verdict, verdicts_over,
 };
 use idlewise_model::{NotKnown, Note, NoteId};
-use idlewise_recording::candidate::ORACLE;
+use idlewise_recording::candidate::is_bound;
 use idlewise_recording::{FidelityHead, TraceHead};
 use idlewise_report::span;
 use idlewise_score::{Measure, Score};
@@ -118,7 +118,7 @@ fn group(s: &RecordingRuns<'_>, measures: &[&'static Measure]) -> Group {
 
 /// That of a governor which is not the baseline.
 pub(crate) fn role(governor: &str) -> Role {
-    if governor == ORACLE { Role::Bound } else { Role::Governor }
+    if is_bound(governor) { Role::Bound } else { Role::Governor }
 }
 
 /// What changes the meaning of numbers.

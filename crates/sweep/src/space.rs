@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use idlewise_governor::{Governor, Spec};
 use idlewise_idle::Limits;
 use idlewise_model::TickGrid;
-use idlewise_recording::candidate::{Candidate, ORACLE};
+use idlewise_recording::candidate::{Bound, Candidate, ORACLE};
 use idlewise_recording::{CommandError, governors, limits};
 
 use crate::axis::Axis;
@@ -192,7 +192,7 @@ impl Variant {
     /// The bound that knows when each idle period ends.
     pub(crate) fn oracle() -> Self {
         let (governor, key) = (ORACLE.to_owned(), Key::of(&ORACLE));
-        Self { candidate: Candidate::Oracle, governor, values: Vec::new(), key }
+        Self { candidate: Candidate::Bound(Bound::Oracle), governor, values: Vec::new(), key }
     }
 
     /// What it is called, with its parameters.

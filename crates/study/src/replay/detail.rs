@@ -212,7 +212,7 @@ impl Pictures<'_> {
                     let first = open(workload, place);
                     spoken(governor, workload, place, setting, first, explained)?
                 }
-                Candidate::Oracle => {
+                Candidate::Bound(_) => {
                     let runs = candidate.run(&[workload], self.placement, setting, open)?;
                     (runs.cpus.into_iter().flat_map(|ran| ran.pages).collect(), Vec::new())
                 }

@@ -2,7 +2,7 @@
 //! Does the ranking of the governors depend on sleep lengths that the recording does not show for certain?
 
 use idlewise_recording::CommandError;
-use idlewise_recording::candidate::{Candidate, chunks};
+use idlewise_recording::candidate::{Bound, Candidate, chunks};
 use idlewise_replay::SleepLengths;
 use idlewise_score::{Measure, Place, Score};
 use rayon::prelude::*;
@@ -45,7 +45,7 @@ impl Stage<'_> {
     pub(super) fn try_bounds(&self, report: &mut ReplayReport) -> Result<(), CommandError> {
         // The oracle knows when a CPU wakes and asks for no sleep length.
         let candidates: Vec<&Candidate> =
-            self.candidates.iter().filter(|c| !matches!(c, Candidate::Oracle)).collect();
+            self.candidates.iter().filter(|c| !matches!(c, Candidate::Bound(Bound::Oracle))).collect();
         let names: Vec<&str> = candidates.iter().map(|c| c.name()).collect();
         for (recording, trace) in self.placement.recordings.iter().zip(&mut report.traces) {
             if trace.sensitivity.unsure_waits == 0 {

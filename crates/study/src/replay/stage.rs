@@ -10,7 +10,7 @@ use idlewise_conform::recorded_governors::{self, RecordedGovernor};
 use idlewise_governor::Governor;
 use idlewise_model::PiecesError;
 use idlewise_platform::Cluster;
-use idlewise_recording::candidate::{Book, Candidate, SHARED_STATE, chunks};
+use idlewise_recording::candidate::{Book, Bound, Candidate, SHARED_STATE, chunks};
 use idlewise_recording::governors;
 use idlewise_recording::placement::Placement;
 use idlewise_recording::{CommandError, FidelityHead, Recording, TraceHead};
@@ -111,7 +111,8 @@ impl<'a> Stage<'a> {
         let recordings = &self.placement.recordings;
         let workloads: Vec<Vec<Workload>> =
             recordings.par_iter().map(|r| self.placement.workloads(r)).collect::<Result<_, _>>()?;
-        let candidates: Vec<&Candidate> = self.candidates.iter().chain([&Candidate::Oracle]).collect();
+        let candidates: Vec<&Candidate> =
+            self.candidates.iter().chain([&Candidate::Bound(Bound::Oracle)]).collect();
         let finished = self.run_on(&workloads, &candidates, progress)?;
         let offered = governors::offered(&self.request.governors, &self.request.setup.kernel_trees);
         let own = |recording| {
