@@ -2,24 +2,23 @@
 /*
  * The least expected cost, of each state with the tick kept and with it stopped.
  *
- * The idea: energy grows linearly with idle time, so the mean idle time decides
- * between two states, not what most idle periods do. The next timer is known; what
- * else ends idle periods is learnt as a hazard: for each octave of idle time, the
- * share that ended in it of those that reached it. If the tick is kept and finds
- * the CPU still idle, that costs a tick, and another state is taken then: until
- * then the CPU can wait in a shallow state for what comes early. With the tick
- * stopped nothing asks again; there the timer counts for at least 1/512.
+ * The idea: energy grows linearly with idle time, so the mean idle time decides between two
+ * states, not what most idle periods do. The next timer is known; what else ends idle periods is
+ * learnt as a hazard, apart for near and far timers: for each octave of idle time, the share that
+ * ended in it of those that reached it. If the tick is kept and finds the CPU still idle, that
+ * costs a tick, and another state is taken then: until then the CPU can wait in a shallow state
+ * for what comes early. With the tick stopped nothing asks again; there the timer counts for at
+ * least 1/512.
  *
- * When it wins: where wakeups without timers are likely at first and rare later
- * (networks, disks, tasks that wake each other), and with timers alone, which it
- * trusts again after a few.
+ * When it wins: where wakeups without timers are likely at first and rare later (networks, disks,
+ * tasks that wake each other), and with timers alone, which it trusts again after a few.
  *
- * When it loses: where latency counts more than energy; and where ticks wake tasks,
- * since it takes the CPU for idle all the time then.
+ * When it loses: where latency counts more than energy; and where ticks wake tasks, since it
+ * takes the CPU for idle all the time then.
  *
- * Parameters: decay_shift, how fast a hazard changes: an idle period takes one
- * part in 2^decay_shift, 2 (0 to 10). latency_price, what exit latency costs on
- * top, in percent of a transition: 5 (0 to 1000), 0 for energy alone.
+ * Parameters: decay_shift, how fast a hazard changes: an idle period takes one part in
+ * 2^decay_shift, 2 (0 to 10). latency_price, what exit latency costs on top, in percent of a
+ * transition: 5 (0 to 1000), 0 for energy alone.
  *
  * Lineage: none in Linux; found by replays. The rating is below Linux's own.
  */
@@ -39,12 +38,13 @@
 
 #include "governor.h"
 
-/* One: a probability, and the power of a running CPU. A hazard of which nothing is known. */
+/* One: a probability, and the power of a running CPU. */
 #define ECO_ONE		65536
-#define ECO_PRIOR	(ECO_ONE / 32)
 /* Bin 0 ends at 2^13 ns, each further one at twice the time; the last stands for more, too. */
 #define ECO_SHIFT	13
 #define ECO_BINS	15
+/* Until the next timer: below 2 ms, 17 ms, 134 ms, more. */
+#define ECO_TIMERS	4
 /* To stop the tick and start it again; to handle a tick and choose again: ns of a running CPU. */
 #define ECO_STOP_NS	2000
 #define ECO_TICK_NS	3000
@@ -59,34 +59,22 @@ static uint latency_price = 5;
 module_param(latency_price, uint, 0444);
 MODULE_PARM_DESC(latency_price, "price of exit latency, in percent of a transition (0 to 1000)");
 
-/**
- * struct eco_outlook - what is expected of an idle period until some time
- * @mean: of its length until then, ns * 2^30
- * @alive: probability that it lasts until then, of 2^30
- */
+/* What is expected of an idle period until some time. */
 struct eco_outlook {
-	u64 mean;
-	u32 alive;
+	u64 mean;	/* of its length until then, ns * 2^30 */
+	u32 alive;	/* probability that it lasts until then, of 2^30 */
 };
 
-/**
- * struct eco_cpu - what is known of a CPU
- * @sleep_length_ns: time to the next timer at the last choice
- * @idle_ns: idle time before the last choice, where nothing but ticks ended it
- * @tick: the tick ended the last idle period
- * @hazard: share of the idle periods that end in a bin, of those that reach it
- * @start: what is expected until the start of a bin
- * @fixed_ns: what it costs to enter and leave a state
- * @power: power in a state, above that of the deepest
- */
+/* What is known of a CPU. */
 struct eco_cpu {
-	s64 sleep_length_ns;
-	s64 idle_ns;
-	bool tick;
-	u16 hazard[ECO_BINS];
-	struct eco_outlook start[ECO_BINS];
-	u32 fixed_ns[CPUIDLE_STATE_MAX];
-	u32 power[CPUIDLE_STATE_MAX];
+	s64 sleep_length_ns;			/* to the next timer at the last choice */
+	s64 idle_ns;				/* before it, where nothing but ticks came */
+	bool tick;				/* the tick ended the last idle period */
+	u8 timer;				/* how far it was when the CPU went idle */
+	u16 hazard[ECO_TIMERS][ECO_BINS];	/* share that ends in a bin, of what reaches it */
+	struct eco_outlook start[ECO_TIMERS][ECO_BINS];	/* until the start of a bin */
+	u32 fixed_ns[CPUIDLE_STATE_MAX];	/* what it costs to enter and leave a state */
+	u32 power[CPUIDLE_STATE_MAX];		/* in a state, above that of the deepest */
 };
 
 static DEFINE_PER_CPU(struct eco_cpu, eco_cpus);
@@ -96,7 +84,7 @@ static __always_inline int eco_bin(s64 idle_ns)
 	return min(fls64(idle_ns >> ECO_SHIFT), ECO_BINS - 1);
 }
 
-/* The binary logarithm of a bin's width. */
+/* log2 of a bin's width. */
 static __always_inline int eco_shift(int bin)
 {
 	return ECO_SHIFT + max(bin, 1) - 1;
@@ -111,17 +99,18 @@ static __always_inline s64 eco_start_ns(int bin)
 static void eco_count(struct eco_cpu *eco, int first, int last, bool ended)
 {
 	struct eco_outlook start = { .alive = BIT(30) };
+	u16 *hazard = eco->hazard[eco->timer];
 	int bin;
 
 	for (bin = first; bin < last; bin++)
-		eco->hazard[bin] -= eco->hazard[bin] >> decay_shift;
+		hazard[bin] -= hazard[bin] >> decay_shift;
 	if (ended)
-		eco->hazard[last] += (ECO_ONE - 1 - eco->hazard[last]) >> decay_shift;
+		hazard[last] += (ECO_ONE - 1 - hazard[last]) >> decay_shift;
 
 	for (bin = 0; bin < ECO_BINS; bin++) {
-		u32 alive = (u64)start.alive * (ECO_ONE - eco->hazard[bin]) >> 16;
+		u32 alive = (u64)start.alive * (ECO_ONE - hazard[bin]) >> 16;
 
-		eco->start[bin] = start;
+		eco->start[eco->timer][bin] = start;
 		start.mean += (u64)(start.alive + alive) << (eco_shift(bin) - 1);
 		/* Never 0: what is thought impossible happens. */
 		start.alive = max_t(u32, alive, BIT(14));
@@ -153,9 +142,10 @@ static void eco_learn(struct eco_cpu *eco, const struct cpuidle_driver *drv,
 static __always_inline struct eco_outlook eco_until(const struct eco_cpu *eco, s64 idle_ns)
 {
 	int bin = eco_bin(idle_ns);
-	struct eco_outlook until = eco->start[bin];
+	struct eco_outlook until = eco->start[eco->timer][bin];
 	u64 part_ns = min(idle_ns - eco_start_ns(bin), (s64)BIT_ULL(eco_shift(bin)));
-	u32 ends = ((u64)until.alive * eco->hazard[bin] >> 16) * part_ns >> eco_shift(bin);
+	u32 hazard = eco->hazard[eco->timer][bin];
+	u32 ends = ((u64)until.alive * hazard >> 16) * part_ns >> eco_shift(bin);
 
 	until.mean += (until.alive - ends / 2) * part_ns;
 	until.alive -= ends;
@@ -215,6 +205,8 @@ static int eco_select(struct cpuidle_driver *drv, struct cpuidle_device *dev, bo
 	eco->sleep_length_ns = max_t(s64, tick_nohz_get_sleep_length(&tick_ns), 0);
 	timer_ns = min_t(s64, eco->sleep_length_ns, NSEC_PER_SEC);
 	tick_ns = tick_nohz_tick_stopped() ? timer_ns : clamp_t(s64, tick_ns, 0, timer_ns);
+	if (!eco->idle_ns)
+		eco->timer = min(fls64(eco->sleep_length_ns >> 19) / 3, ECO_TIMERS - 1);
 	now = eco_until(eco, eco->idle_ns);
 	tick = eco_until(eco, eco->idle_ns + tick_ns);
 	mean = tick.mean - now.mean;
@@ -257,9 +249,12 @@ static int eco_enable_device(struct cpuidle_driver *drv, struct cpuidle_device *
 	int i;
 
 	memset(eco, 0, sizeof(*eco));
-	for (i = 0; i < ECO_BINS; i++)
-		eco->hazard[i] = ECO_PRIOR;
-	eco_count(eco, 0, 0, false);
+	/* Nothing is known: 1/32 of all, as 0x0808 of 0x10000. */
+	memset(eco->hazard, 8, sizeof(eco->hazard));
+	for (i = ECO_TIMERS - 1; i >= 0; i--) {
+		eco->timer = i;
+		eco_count(eco, 0, 0, false);
+	}
 
 	for (i = 0; i < drv->state_count; i++) {
 		const struct cpuidle_state *state = &drv->states[i];
