@@ -2,7 +2,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Values sorted at a time, at the least.
-const RECENT: usize = 32_768;
+const RECENT: usize = 4_096;
 
 /// Numbers of which only the ranks are wanted: each value is kept once, with how often it came. So the memory goes with
 /// the number of different values, not with how many there are.
