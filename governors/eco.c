@@ -200,6 +200,9 @@ static int eco_select(struct cpuidle_driver *drv, struct cpuidle_device *dev, bo
 	if (dev->last_state_idx >= 0) {
 		eco_learn(eco, drv, dev);
 		dev->last_state_idx = -1;
+	} else {
+		/* The last choice came to nothing, which a task may have caused. */
+		eco->idle_ns = 0;
 	}
 
 	eco->sleep_length_ns = max_t(s64, tick_nohz_get_sleep_length(&tick_ns), 0);
@@ -209,7 +212,8 @@ static int eco_select(struct cpuidle_driver *drv, struct cpuidle_device *dev, bo
 		eco->timer = min(fls64(eco->sleep_length_ns >> 19) / 3, ECO_TIMERS - 1);
 	now = eco_until(eco, eco->idle_ns);
 	tick = eco_until(eco, eco->idle_ns + tick_ns);
-	mean = tick.mean - now.mean;
+	/* What is next to nothing may be rounded to less. */
+	mean = max(tick.mean, now.mean) - now.mean;
 	/* Nothing asks again then: as if once in 512 times nothing came before the timer. */
 	if (tick_nohz_tick_stopped())
 		mean = max(mean, (u64)now.alive *
@@ -223,6 +227,7 @@ static int eco_select(struct cpuidle_driver *drv, struct cpuidle_device *dev, bo
 
 	/* A tick that finds the CPU idle is stopped then, and another state taken. */
 	all = eco_until(eco, eco->idle_ns + timer_ns);
+	all.mean = max3(all.mean, tick.mean, now.mean);
 	eco_cheapest(eco, allowed, all.mean - tick.mean, tick.alive, &later);
 	keeping += later + (u64)(tick.alive >> 10) * (ECO_TICK_NS + ECO_STOP_NS);
 	stop = eco_cheapest(eco, allowed, all.mean - now.mean, now.alive, &stopping);

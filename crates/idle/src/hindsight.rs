@@ -2,6 +2,7 @@
 //! The best fixed policy in hindsight: what could be learnt from a whole recording about how long idle periods last in each context.
 
 use std::collections::BTreeMap;
+use std::iter;
 
 use idlewise_governor::{Choice, Device, Inputs};
 use idlewise_model::{IdleTable, MAX_STATES, Prices, TickGrid};
@@ -13,9 +14,31 @@ const TICKS: usize = 6;
 /// A context that fewer idle periods are in tells by the next coarser one.
 const FEWEST: u64 = 8;
 
-/// What a CPU knows when an idle period begins: how finely that is divided, time to the next timer, and to the next tick
+/// What a CPU knows when an idle period begins: how finely that is divided (0 coarsest), time to the next timer, and to the next tick
 /// before it.
-type Context = (u8, u8, u8);
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Context {
+    level: u8,
+    timer: u8,
+    tick: u8,
+}
+
+impl Context {
+    /// It and all that are coarser.
+    fn and_coarser(self) -> impl Iterator<Item = Self> {
+        iter::successors(Some(self), |context| context.coarser())
+    }
+
+    /// The next coarser one; nothing where it holds all.
+    fn coarser(self) -> Option<Self> {
+        match self.level {
+            3 => Some(Self { level: 2, tick: 0, ..self }),
+            2 => Some(Self { level: 1, timer: self.timer / 4, ..self }),
+            1 => Some(Self::default()),
+            _ => None,
+        }
+    }
+}
 
 /// Energies, fJ (or the relative equivalent), by state.
 type ByState = [u128; MAX_STATES];
@@ -39,24 +62,26 @@ type Learnt = BTreeMap<Context, [Rest; TICKS]>;
 #[derive(Clone, Copy, Debug, Default)]
 struct Watch {
     wake_at_ns: u64,
-    /// From fine to coarse; the last is all that there is.
-    contexts: [Context; 4],
-    /// Questions since it began.
-    asked: usize,
+    finest: Context,
+    /// Ticks since it began.
+    ticks: usize,
+    /// When the next one was due at the last question.
+    due_ns: u64,
 }
 
 impl Watch {
     /// The CPU asks; whether an idle period began with that.
-    fn asks(&mut self, inputs: &Inputs, moment: &Moment) -> bool {
-        if self.asked > 0 && self.wake_at_ns == moment.wake_at_ns {
-            self.asked += 1;
+    fn asks(&mut self, inputs: &Inputs, moment: &Moment, tick: TickAhead) -> bool {
+        let came = moment.start_ns > std::mem::replace(&mut self.due_ns, tick.due_ns);
+        if self.due_ns > 0 && self.wake_at_ns == moment.wake_at_ns {
+            self.ticks += usize::from(came);
             return false;
         }
         let timer = quarter_octave(inputs.sleep_length_ns);
         let comes = !inputs.tick_stopped && inputs.delta_tick_ns < inputs.sleep_length_ns;
-        let tick = if comes { quarter_octave(inputs.delta_tick_ns) / 4 + 1 } else { 0 };
-        let contexts = [(3, timer, tick), (2, timer, 0), (1, timer / 4, 0), (0, 0, 0)];
-        *self = Self { wake_at_ns: moment.wake_at_ns, contexts, asked: 1 };
+        let next = if comes { quarter_octave(inputs.delta_tick_ns) / 4 + 1 } else { 0 };
+        let finest = Context { level: 3, timer, tick: next };
+        *self = Self { wake_at_ns: moment.wake_at_ns, finest, ticks: 0, due_ns: tick.due_ns };
         true
     }
 }
@@ -120,7 +145,7 @@ impl<'t> Lesson<'t> {
             at_ns = due_ns + self.handler_ns;
             due_ns += self.grid.period_ns;
         }
-        for context in self.watch.contexts {
+        for context in self.watch.finest.and_coarser() {
             let all = self.learnt.entry(context).or_insert([Rest::default(); TICKS]);
             for (sum, one) in all.iter_mut().zip(&rests) {
                 sum.add(one);
@@ -144,7 +169,7 @@ impl Chooser for Lesson<'_> {
     const FORESEES: bool = true;
 
     fn select(&mut self, inputs: &Inputs, moment: &Moment, tick: TickAhead) -> Choice {
-        if self.watch.asks(inputs, moment) {
+        if self.watch.asks(inputs, moment, tick) {
             let due_ns = if inputs.tick_stopped { self.grid.after(moment.start_ns) } else { tick.due_ns };
             self.add(moment.start_ns, moment.wake_at_ns, due_ns);
         }
@@ -188,15 +213,24 @@ impl<'t> Hindsight<'t> {
     pub fn of(lesson: Lesson<'t>, table: &'t IdleTable) -> Self {
         let stop_fj = lesson.prices.active_fj(lesson.prices.costs.tick_stop_ns.into());
         let among = choosable(table, table.disabled_by_default(), i64::MAX);
-        let solved = |rests: &[Rest; TICKS]| {
-            let mut least = [0; TICKS + 1];
+        let mut least = BTreeMap::new();
+        let mut plans: BTreeMap<Context, [Plan; TICKS]> = BTreeMap::new();
+        // From coarse to fine: where too little is known, it is done as in the coarser context.
+        for (context, rests) in &lesson.learnt {
+            let coarser = context.coarser().and_then(|context| plans.get(&context)).copied();
+            let mut sums = [0; TICKS + 1];
+            let mut own = [Plan::default(); TICKS];
             for n in (0..TICKS).rev() {
-                let stopped = rests[n].cheapest(among, true).1 + u128::from(rests[n].periods) * stop_fj;
-                least[n] = stopped.min(rests[n].cheapest(among, false).1 + rests[n].ticks + least[n + 1]);
+                let rest = &rests[n];
+                own[n] = match coarser {
+                    Some(coarser) if rest.periods < FEWEST => coarser[n],
+                    _ => rest.best(among, stop_fj, sums[n + 1]),
+                };
+                sums[n] = rest.cost(own[n], stop_fj, sums[n + 1]);
             }
-            least
-        };
-        let least = lesson.learnt.iter().map(|(context, rests)| (*context, solved(rests))).collect();
+            plans.insert(*context, own);
+            least.insert(*context, sums);
+        }
         Self {
             table,
             learnt: lesson.learnt,
@@ -209,14 +243,46 @@ impl<'t> Hindsight<'t> {
     }
 }
 
+/// What is done: a state, with the tick stopped or kept.
+#[derive(Clone, Copy, Debug, Default)]
+struct Plan {
+    state: usize,
+    stop_tick: bool,
+}
+
 impl Rest {
-    /// The cheapest state of `among` with the tick stopped or kept, the deepest of several, and what it costs.
-    fn cheapest(&self, among: u16, stopped: bool) -> (usize, u128) {
+    /// What `plan` costs where going on after a tick costs `later`, fJ, summed over idle periods.
+    fn cost(&self, plan: Plan, stop_fj: u128, later: u128) -> u128 {
+        if plan.stop_tick {
+            self.stopped[plan.state] + u128::from(self.periods) * stop_fj
+        } else {
+            self.kept[plan.state] + self.ticks + later
+        }
+    }
+
+    /// The cheapest of `among`, the deepest of several, with the tick kept where both cost the same.
+    fn best(&self, among: u16, stop_fj: u128, later: u128) -> Plan {
+        let plans = [true, false].map(|stop_tick| Plan { state: self.cheapest(among, stop_tick), stop_tick });
+        let [stop, keep] = plans.map(|plan| self.cost(plan, stop_fj, later));
+        plans[usize::from(keep <= stop)]
+    }
+
+    /// The cheapest state of `among` with the tick stopped or kept, the deepest of several.
+    fn cheapest(&self, among: u16, stopped: bool) -> usize {
         let all = if stopped { &self.stopped } else { &self.kept };
         let able = all.iter().enumerate().filter(|(i, _)| among >> i & 1 == 1);
         let best = able.reduce(|best, other| if other.1 <= best.1 { other } else { best });
-        let Some((state, fj)) = best else { unreachable!("something can always be chosen") };
-        (state, *fj)
+        let Some((state, _)) = best else { unreachable!("something can always be chosen") };
+        state
+    }
+}
+
+impl Hindsight<'_> {
+    /// What is known, from fine to coarse, of idle periods as the one at hand that were not over at tick number `n`: what is left of
+    /// them, and what going on after the next tick costs.
+    fn known(&self, n: usize) -> impl Iterator<Item = (&Rest, u128)> {
+        let found = move |c: Context| Some((&self.learnt.get(&c)?[n], self.least.get(&c)?[n + 1]));
+        self.watch.finest.and_coarser().filter_map(found)
     }
 }
 
@@ -225,22 +291,21 @@ impl Chooser for Hindsight<'_> {
     const FORESEES: bool = true;
 
     fn select(&mut self, inputs: &Inputs, moment: &Moment, tick: TickAhead) -> Choice {
-        let begins = self.watch.asks(inputs, moment);
+        let begins = self.watch.asks(inputs, moment, tick);
         let among = choosable(self.table, self.disabled, moment.latency_limit_ns);
-        let known = |context: &Context| Some((self.learnt.get(context)?, self.least.get(context)?));
-        let enough = self.watch.contexts.iter().filter_map(known).find(|(r, _)| r[0].periods >= FEWEST);
-        let Some((rests, least)) = enough.or_else(|| known(&self.watch.contexts[3])) else {
-            unreachable!("the lesson saw the same idle periods")
+        let ticks = if inputs.tick_stopped { 0 } else { self.watch.ticks.min(TICKS - 1) };
+        // Of the finest context with enough idle periods that were not over by then, or of all that there are; where there is none, of
+        // shorter ones.
+        let enough = |n| self.known(n).find(|(rest, _)| rest.periods >= FEWEST);
+        let any = |n| self.known(n).last().filter(|(rest, _)| rest.periods > 0);
+        let found = (0..=ticks).rev().find_map(|n| enough(n).or_else(|| any(n)));
+        let Some((rest, later)) = found else { unreachable!("the lesson saw the first idle period, too") };
+        let plan = if inputs.tick_stopped || !tick.may_stop {
+            Plan { state: rest.cheapest(among, inputs.tick_stopped), stop_tick: false }
+        } else {
+            rest.best(among, self.stop_fj, later)
         };
-        let n = if inputs.tick_stopped { 0 } else { (self.watch.asked - 1).min(TICKS - 1) };
-        // Where no idle period was left, as far as the last that one was.
-        let n = (0..=n).rev().find(|n| rests[*n].periods > 0).unwrap_or_else(|| unreachable!("one began"));
-        let rest = &rests[n];
-        let (deep, stopped) = rest.cheapest(among, true);
-        let (shallow, kept) = rest.cheapest(among, false);
-        let stopped = stopped + u128::from(rest.periods) * self.stop_fj;
-        let stop_tick = tick.may_stop && stopped < kept + rest.ticks + least[n + 1];
-        let index = if inputs.tick_stopped || stop_tick { deep } else { shallow } as i32;
+        let (index, stop_tick) = (plan.state as i32, plan.stop_tick);
         Choice { index, stop_tick, asked_sleep_length: begins }
     }
 

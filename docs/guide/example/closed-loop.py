@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Governors among all others in simulations: closed-loop.py GOVERNORS [IDLEWISE]
+"""Governors among all others in simulations: closed-loop.py GOVERNORS [IDLEWISE [OPTION...]]
 
 In how many cells of workload and machine is none of the governors of Linux better than one both in power and in the workload's own
 measure, and in how many is it so against menu or teo? Better means by more than half of the 95 % interval of the differences, paired
-by seed. GOVERNORS is a list with commas; the cells in which the first one is beaten are named.
+by seed. GOVERNORS is a list with commas; the cells in which the first one is beaten are named. OPTIONs are those of simulate.
 """
 
 import csv
@@ -52,7 +52,7 @@ unbeaten, wins, power = (defaultdict(list) for _ in range(3))
 for workload, (about, measure, sign) in MEASURES.items():
     for machine in MACHINES:
         names = [*OTHERS, *(word for name, word in governors.items() if name not in OTHERS)]
-        command = [idlewise, "simulate", workload, "--platform", machine, "--governor", ",".join(names)]
+        command = [idlewise, "simulate", workload, "--platform", machine, "--governor", ",".join(names), *sys.argv[3:]]
         command += ["--seconds", "5", "--repeat", str(SEEDS), "--format", "csv"]
         out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         runs = defaultdict(lambda: ({}, {}))
