@@ -7,12 +7,15 @@ use idlewise_collect::{AddRequest, Per, Poor, RunRequest, add, prove, run as run
 use idlewise_corpus::{Basis, Corpus, CorpusError, Entry, FetchList, Fetched, Selection, Split, fetch};
 use idlewise_files::new_file::is_stdout;
 use idlewise_findings as view;
+use idlewise_page as pages;
 use idlewise_recording::{CommandError, Recording, ReplaySetup};
 use idlewise_study::replay::listed_governors;
 
-use crate::args::{KernelArgs, OutputArgs, RecordingArgs};
+use crate::args::{KernelArgs, OutputArgs, PageArgs, RecordingArgs};
 use crate::examples;
-use crate::output::{Done, Failure, Progress, check_new_from, deliver, none_failed, say_line, write_new};
+use crate::output::{
+    Done, Failure, Progress, check_new_from, deliver, none_failed, say_beside, say_line, write_new,
+};
 
 #[derive(Debug, Args)]
 #[command(after_help = examples::CORPUS)]
@@ -101,6 +104,8 @@ pub(crate) struct CorpusRunArgs {
     seed: u64,
     #[command(flatten)]
     kernels: KernelArgs,
+    #[command(flatten)]
+    page: PageArgs,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -218,6 +223,7 @@ pub(crate) fn run(what: CorpusCommand) -> Done {
 
 fn replayed(a: &CorpusRunArgs) -> Done {
     a.output.check()?;
+    a.page.check(&a.output)?;
     let corpus = a.corpus.open()?;
     let entries = a.corpus.select(&corpus)?;
     let request = RunRequest {
@@ -232,6 +238,7 @@ fn replayed(a: &CorpusRunArgs) -> Done {
         run_corpus(&corpus, &entries, &request, &|done, of| progress.step("replaying", done, of))?
     };
     deliver(&a.output, &view::corpus_run(&report), &report)?;
+    a.page.write_of(&report, || view::corpus_run(&report), |of| pages::corpus_run(&report, of))?;
     let results = report.recordings.iter().flat_map(|r| &r.results);
     none_failed(&results.filter_map(|r| r.failure.as_deref()).collect::<Vec<_>>())
 }
@@ -271,10 +278,7 @@ fn added(a: &CorpusAddArgs) -> Done {
         say_line(&format!("  {reason}"))?;
     }
     if let Some(proof) = added.proof {
-        say_line(&format!(
-            "  scrubbed; {} governors decide the same in {} idle periods",
-            proof.governors, proof.idle_periods
-        ))?;
+        say_line(&format!("  scrubbed; {proof}"))?;
     }
     Ok(true)
 }
@@ -294,16 +298,7 @@ fn scrubbed(a: &CorpusScrubArgs) -> Done {
         (idlewise_files::read_within(path, u64::MAX).map_err(|e| CommandError::file(path, e))?, proof)
     };
     write_new(&a.output, &bytes, false)?;
-    crate::output::say_beside(
-        &a.output,
-        &format!(
-            "{}: {} bytes; {} governors decide the same in {} idle periods",
-            a.output.display(),
-            bytes.len(),
-            proof.governors,
-            proof.idle_periods
-        ),
-    )?;
+    say_beside(&a.output, &format!("{}: {} bytes; {proof}", a.output.display(), bytes.len()))?;
     Ok(true)
 }
 

@@ -22,7 +22,7 @@ use crate::schemas::fits;
 type Case = (&'static str, &'static str, &'static [&'static str]);
 
 /// `DATA` is `tests/data`; other files are those of [`inputs`].
-const CASES: [Case; 15] = [
+const CASES: [Case; 17] = [
     (
         "replay",
         "replay DATA/mixed.dat --platform pixel6 --governor menu,teo,teo-util,oracle",
@@ -69,6 +69,8 @@ const CASES: [Case; 15] = [
     ("diff-snapshots", "diff a.txt b.txt", &["measures", "residency"]),
     ("diff-cpus-200", "diff c.txt d.txt --as runs", &["measures", "changes", "residency"]),
     ("diff-one-cpu", "diff one-a.txt one-b.txt --as runs", &["measures", "changes"]),
+    ("corpus-run", "corpus run DATA/../../corpus --machine juno --governor menu,teo,hindsight", &["changes"]),
+    ("fitness", "fitness menu --corpus DATA/../../corpus --despite disabled,arithmetic", &["changes"]),
     ("reproduce", "reproduce pelt-times rk3399-timer", &["published", "experiment-pelt-times"]),
 ];
 
@@ -287,7 +289,8 @@ fn a_page_holds_the_json_of_its_command_and_its_charts_the_numbers_of_it() {
                     // Computed of two values that are there: a difference, or the place of a run.
                     let derived =
                         matches!((title, column), ("measures" | "changes", "change") | ("points", "x"));
-                    if derived && !name.starts_with("ab") {
+                    let given = ["ab", "corpus", "fitness"].iter().any(|command| name.starts_with(command));
+                    if derived && !given {
                         continue;
                     }
                     let Some(value) = cell.as_f64() else { continue };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Do governors decide on a scrubbed tape as on its recording?
 
+use std::fmt;
 use std::path::Path;
 
 use idlewise_governor::catalog;
@@ -21,6 +22,12 @@ pub struct Proof {
     pub governors: usize,
     /// Idle periods of each, all CPUs together, of which state, tick, times and verdict are the same.
     pub idle_periods: usize,
+}
+
+impl fmt::Display for Proof {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} governors decide the same in {} idle periods", self.governors, self.idle_periods)
+    }
 }
 
 /// Replays `original`, opened with `options`, and `scrubbed`, which is earlier by `shift_ns`, under every governor that ships with
