@@ -126,12 +126,12 @@ impl<'t> Lesson<'t> {
             rest.periods = 1;
             let last = n + 1 == TICKS;
             let ticks = if due_ns >= wake_ns { 0 } else { (wake_ns - due_ns).div_ceil(self.grid.period_ns) };
-            let (ticks, end_ns) = if last { (ticks, due_ns) } else { (ticks.min(1), due_ns) };
+            let ticks = if last { ticks } else { ticks.min(1) };
             for state in 0..self.states {
                 let fj =
                     |from_ns: u64, to_ns: u64| self.prices.states[state].of(to_ns.saturating_sub(from_ns));
                 rest.stopped[state] = fj(at_ns, wake_ns);
-                rest.kept[state] = fj(at_ns, wake_ns.min(end_ns));
+                rest.kept[state] = fj(at_ns, wake_ns.min(due_ns));
                 if last && ticks > 0 {
                     let last_due_ns = due_ns + (ticks - 1) * self.grid.period_ns;
                     rest.kept[state] += u128::from(ticks - 1) * fj(self.handler_ns, self.grid.period_ns)
