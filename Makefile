@@ -90,8 +90,8 @@ thorough: ## make test, with every case that its tests know and not only those t
 boot: build ## a kernel with the governors in it: built, booted on two machines under three loads, checked (15 minutes)
 	@tools/need.sh cargo cc $(KERNEL) perl xz
 	$(IDLEWISE) boot matrix --platform pixel6,rk3399 --workload timer,frames,cyclictest \
-		--governor linux/menu,teo-6.1,teo-util --seconds 3 --to target/lab-runs
-	$(IDLEWISE) boot self-test --platform pixel6,rk3399 --workload timer --governor teo-util --seconds 2
+		--governor linux/menu,teo-6.1,teo-util,eco --seconds 3 --to target/lab-runs
+	$(IDLEWISE) boot self-test --platform pixel6,rk3399 --workload timer --governor teo-util,eco --seconds 2
 
 # Its name until it was the command's.
 lab: boot

@@ -5,7 +5,7 @@ use idlewise_governor::{Governor, GovernorError, Instance, Loader, Slot};
 use idlewise_idle::{Hosted, Limits, Oracle};
 use idlewise_model::{Entry, Ledger, TickGrid};
 use idlewise_platform::Cluster;
-use idlewise_recording::candidate::{Candidate, at_place};
+use idlewise_recording::candidate::{Bound, Candidate, at_place};
 use idlewise_replay::{Setting, Workload, run};
 use idlewise_score::{Better, Measure, Score, Tally, Unit};
 use serde::Serialize;
@@ -102,9 +102,14 @@ enum Side<'p> {
 impl<'p> Side<'p> {
     fn apart(candidate: &'p Candidate) -> Self {
         match candidate {
-            Candidate::Bound(_) => Self::Oracle,
+            Candidate::Bound(bound) => Self::of(*bound),
             Candidate::Hosted { governor, limits, .. } => Self::Apart(governor, *limits),
         }
+    }
+
+    fn of(bound: Bound) -> Self {
+        assert_eq!(bound, Bound::Oracle, "only the oracle plays short sequences");
+        Self::Oracle
     }
 
     /// A copy of the governor that has decided nothing yet.
@@ -139,7 +144,7 @@ impl<'p> Arena<'p> {
         times: usize,
     ) -> Result<Self, GovernorError> {
         let side = |candidate: &Candidate| match candidate {
-            Candidate::Bound(_) => Ok(Side::Oracle),
+            Candidate::Bound(bound) => Ok(Side::of(*bound)),
             Candidate::Hosted { governor, limits, .. } => Side::loaded(&loader.of(governor), *limits, place),
         };
         Ok(Self { place, times, sides: [side(candidates[0])?, side(candidates[1])?] })

@@ -35,7 +35,8 @@ impl Context {
             3 => Some(Self { level: 2, tick: 0, ..self }),
             2 => Some(Self { level: 1, timer: self.timer / 4, ..self }),
             1 => Some(Self::default()),
-            _ => None,
+            0 => None,
+            level => unreachable!("level {level} of 3"),
         }
     }
 }
