@@ -168,7 +168,7 @@ fn check_no_bound(text: &str) -> Result<(), CommandError> {
         }
         None => format!(
             "{what}: it cannot be driven, explained or asked here; name a governor (replay and compare take {id} next to \
-             governors, explain among --others)"
+             governors)"
         ),
     };
     Err(CommandError::argument("--governor", text, why))
