@@ -26,10 +26,10 @@ impl Counted {
 
     /// Adds all values of `other`.
     pub fn append(&mut self, other: &Self) {
+        self.recent.extend_from_slice(&other.recent);
         self.fold();
-        let mut other = other.clone();
-        other.fold();
-        self.sorted = merged(&self.sorted, &other.sorted);
+        self.sorted.extend_from_slice(&other.sorted);
+        order(&mut self.sorted);
     }
 
     /// No value is added for now: takes no more room than it must.
@@ -48,27 +48,28 @@ impl Counted {
     /// The different values of all of `parts` in order, each with how often it came.
     #[must_use]
     pub fn ranks<'c>(parts: impl Iterator<Item = &'c Self>) -> Vec<(u32, u64)> {
-        let mut all = Self::default();
-        for part in parts {
-            all.recent.extend_from_slice(&part.recent);
-            all.fold();
-            all.sorted = merged(&all.sorted, &part.sorted);
-        }
-        all.sorted
+        let all = |part: &'c Self| part.sorted.iter().copied().chain(part.recent.iter().map(|v| (*v, 1)));
+        let mut ranks: Vec<(u32, u64)> = parts.flat_map(all).collect();
+        order(&mut ranks);
+        ranks
     }
 
     #[cold]
     fn fold(&mut self) {
         self.recent.sort_unstable();
-        let mut new: Vec<(u32, u64)> = Vec::new();
-        for value in self.recent.drain(..) {
-            match new.last_mut() {
-                Some((last, n)) if *last == value => *n += 1,
-                _ => new.push((value, 1)),
-            }
-        }
-        self.sorted = merged(&self.sorted, &new);
+        self.sorted.extend(self.recent.drain(..).map(|value| (value, 1)));
+        order(&mut self.sorted);
     }
+}
+
+/// Sorts values with how often they came, in time that goes with their number where they are a few sorted pieces; each is kept once.
+fn order(ranks: &mut Vec<(u32, u64)>) {
+    ranks.sort_by_key(|rank| rank.0);
+    ranks.dedup_by(|next, kept| {
+        let same = next.0 == kept.0;
+        kept.1 += if same { next.1 } else { 0 };
+        same
+    });
 }
 
 /// The same values the same number of times, in whatever order they came.
@@ -88,26 +89,6 @@ pub fn nth(ranks: &[(u32, u64)], n: u64) -> Option<u32> {
         before += times;
         (n < before).then_some(*value)
     })
-}
-
-fn merged(a: &[(u32, u64)], b: &[(u32, u64)]) -> Vec<(u32, u64)> {
-    let mut out = Vec::with_capacity(a.len().max(b.len()));
-    let (mut a, mut b) = (a.iter().copied().peekable(), b.iter().copied().peekable());
-    loop {
-        let next = match (a.peek(), b.peek()) {
-            (Some(x), Some(y)) if x.0 == y.0 => {
-                let sum = (x.0, x.1 + y.1);
-                a.next();
-                b.next();
-                Some(sum)
-            }
-            (Some(x), Some(y)) if x.0 > y.0 => b.next(),
-            (Some(_), _) => a.next(),
-            (None, _) => b.next(),
-        };
-        let Some(next) = next else { return out };
-        out.push(next);
-    }
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What is still to come.
 
-use std::cmp::Reverse;
+use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 /// Something that will happen. CPUs, tasks, clocks and sources are indices; `turn` counts how often it was set anew.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueuedEvent {
     /// What a CPU does now comes to its end, unless `turn` is over.
     Segment {
@@ -51,7 +51,7 @@ pub enum QueuedEvent {
 }
 
 /// An interrupt that a simulated CPU has to handle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Irq {
     /// The CPU's own timer.
     Timer,
@@ -63,10 +63,53 @@ pub enum Irq {
     Request { source: u32 },
 }
 
+/// The greatest is what comes first.
+#[derive(Clone, Copy, Debug)]
+struct Announced {
+    at_ns: u64,
+    number: u64,
+    what: QueuedEvent,
+}
+
+impl Announced {
+    /// One number, as one comparison is less than two.
+    #[inline]
+    fn order(&self) -> u128 {
+        u128::from(self.at_ns) << 64 | u128::from(self.number)
+    }
+}
+
+impl Ord for Announced {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.order().cmp(&self.order())
+    }
+}
+
+impl PartialOrd for Announced {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+
+    #[inline]
+    fn le(&self, other: &Self) -> bool {
+        other.order() <= self.order()
+    }
+}
+
+impl PartialEq for Announced {
+    fn eq(&self, other: &Self) -> bool {
+        self.order() == other.order()
+    }
+}
+
+impl Eq for Announced {}
+
 /// Events in order of time; of the same time, in the order in which they were announced.
 #[derive(Debug, Default)]
 pub struct Queue {
-    heap: BinaryHeap<Reverse<(u64, u64, QueuedEvent)>>,
+    heap: BinaryHeap<Announced>,
     announced: u64,
 }
 
@@ -75,12 +118,12 @@ impl Queue {
     #[inline]
     pub fn push(&mut self, at_ns: u64, what: QueuedEvent) {
         self.announced += 1;
-        self.heap.push(Reverse((at_ns, self.announced, what)));
+        self.heap.push(Announced { at_ns, number: self.announced, what });
     }
 
     /// What comes next, and when, ns.
     #[inline]
     pub fn pop(&mut self) -> Option<(u64, QueuedEvent)> {
-        self.heap.pop().map(|Reverse((at_ns, _, what))| (at_ns, what))
+        self.heap.pop().map(|next| (next.at_ns, next.what))
     }
 }
