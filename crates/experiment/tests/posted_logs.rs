@@ -3,8 +3,10 @@
 //!
 //! Four logs of turbostat, in samples of 5 s (linux-pm, 2025-10-15 Senozhatsky, 41ecc6323d; 2026-02-10 Senozhatsky, 8a2b64fe20).
 //! Their busy time and clock give the work of each sample; the simulation has to find when the average reaches 6 W. The powers of
-//! the platform are a fit to the same logs, and the clock's governor is a candidate for HWP: with the other one the limit acts two
+//! the platform are a fit to the same logs, and the clock's governor is a candidate for HWP: with `hwp-ewma` the limit acts two
 //! samples later in one log than the machine's did.
+//!
+//! The same logs tell which load the clock follows.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -19,19 +21,41 @@ const SAMPLE_S: f64 = 5.0;
 /// acts two samples later in base, with 5 ms it also acts in sample 117 of revert and, under menu-6.1, in one of February's.
 const PIECE_US: u64 = 20_000;
 
-/// Work of each sample, as a share of what four CPUs do at 3300 MHz.
-fn loads() -> Option<BTreeMap<String, Vec<f64>>> {
+/// A sample of a log: means over 5 s and four CPUs.
+#[derive(Clone, Copy, Debug)]
+struct Sample {
+    /// Share of time that CPUs were busy.
+    busy: f64,
+    /// Share of time that they were in C6 or C7, where a core has no power.
+    gated: f64,
+    /// Their clock while they were busy, MHz.
+    mhz: f64,
+    /// The running average of the package's power over 28 s, W.
+    average_w: f64,
+}
+
+fn logs() -> Option<BTreeMap<String, Vec<Sample>>> {
     let text = fs::read_to_string(shared().join("traces/power/jasper-lake-series.csv")).ok()?;
     let head: Vec<&str> = text.lines().next()?.split(',').collect();
-    let column = |name: &str| head.iter().position(|h| *h == name).unwrap();
-    let (log, busy, clock) = (column("log"), column("Busy%"), column("Bzy_MHz"));
-    let mut all: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    let mut all: BTreeMap<String, Vec<Sample>> = BTreeMap::new();
     for line in text.lines().skip(1) {
         let cells: Vec<&str> = line.split(',').collect();
-        let number = |at: usize| cells[at].parse::<f64>().unwrap();
-        all.entry(cells[log].to_owned()).or_default().push(number(busy) / 100.0 * number(clock) / 3300.0);
+        let cell = |name: &str| cells[head.iter().position(|h| *h == name).unwrap()];
+        let number = |name: &str| cell(name).parse::<f64>().unwrap();
+        all.entry(cell("log").to_owned()).or_default().push(Sample {
+            busy: number("Busy%") / 100.0,
+            gated: (number("CPU%c6") + number("CPU%c7")) / 100.0,
+            mhz: number("Bzy_MHz"),
+            average_w: number("ewma28_W"),
+        });
     }
     Some(all)
+}
+
+/// Work of each sample, as a share of what four CPUs do at 3300 MHz.
+fn loads() -> Option<BTreeMap<String, Vec<f64>>> {
+    let work = |s: &Sample| s.busy * s.mhz / 3300.0;
+    Some(logs()?.into_iter().map(|(log, samples)| (log, samples.iter().map(work).collect())).collect())
 }
 
 fn workload(samples: &[f64]) -> Workload {
@@ -95,4 +119,57 @@ fn the_limit_acts_in_the_samples_in_which_it_acted_and_in_no_others() {
     near(of("oct-base"), (20, 24));
     near(of("oct-revert"), (23, 26));
     assert_eq!((of("feb-base"), of("feb-revert")), (None, None));
+}
+
+/// By how much the clock of `revert` is above that of `base` at the same `load`, MHz: least squares of a parabola and that offset, over
+/// the samples in which no limit was near; and half of its 95 % interval, were samples independent.
+fn offset(base: &[Sample], revert: &[Sample], load: fn(&Sample) -> f64) -> (f64, f64) {
+    let free =
+        |all: &'_ [Sample]| -> Vec<Sample> { all.iter().copied().filter(|s| s.average_w < 5.9).collect() };
+    let row = |s: &Sample, is_revert: f64| ([1.0, load(s), load(s).powi(2), is_revert], s.mhz);
+    let (base, revert) = (free(base), free(revert));
+    let rows: Vec<([f64; 4], f64)> =
+        base.iter().map(|s| row(s, 0.0)).chain(revert.iter().map(|s| row(s, 1.0))).collect();
+    // The normal equations, and beside them the last column of the inverse, by elimination.
+    let mut m = [[0.0; 6]; 4];
+    for (x, y) in &rows {
+        for i in 0..4 {
+            for j in 0..4 {
+                m[i][j] += x[i] * x[j];
+            }
+            m[i][4] += x[i] * y;
+        }
+    }
+    m[3][5] = 1.0;
+    for i in 0..4 {
+        let row = m[i].map(|v| v / m[i][i]);
+        for other in &mut m {
+            let by = other[i];
+            other.iter_mut().zip(row).for_each(|(v, r)| *v -= by * r);
+        }
+        m[i] = row;
+    }
+    let off = |(x, y): &([f64; 4], f64)| (y - (0..4).map(|i| x[i] * m[i][4]).sum::<f64>()).powi(2);
+    let variance = rows.iter().map(off).sum::<f64>() / (rows.len() - 4) as f64;
+    (m[3][4], 1.96 * (variance * m[3][5]).sqrt())
+}
+
+/// At the same busy time the clock of revert is higher, in both pairs of logs. At the same share of the time in which cores had power
+/// it is not. So hardware that does not count the time of C6 and C7, as `hwp-gated`, would have the difference.
+#[test]
+fn the_clocks_of_base_and_revert_are_one_where_time_without_power_does_not_count() {
+    let Some(logs) = logs() else {
+        println!("skipped: no logs in ../shared (IDLEWISE_SHARED)");
+        return;
+    };
+    for (month, higher, most) in [("oct", 248.0, 60.0), ("feb", 100.0, 90.0)] {
+        let (base, revert) = (&logs[&format!("{month}-base")], &logs[&format!("{month}-revert")]);
+        let (busy, by) = offset(base, revert, |s| s.busy);
+        assert!((busy - higher).abs() < 1.0 && busy - by > 0.0, "{month}: {busy} +- {by}");
+        let (powered, _) = offset(base, revert, |s| s.busy / (1.0 - s.gated));
+        assert!(powered.abs() < most && powered < busy / 2.0, "{month}: {powered}");
+        println!(
+            "{month}: revert's clock {busy:+.0} +- {by:.0} MHz at the same busy time, {powered:+.0} without C6 and C7"
+        );
+    }
 }

@@ -31,6 +31,7 @@ static LIST: &[GovernorInfo] = &[
     interactive::INFO,
     hwp::EWMA,
     hwp::WINDOW,
+    hwp::GATED,
     steady::PERFORMANCE,
     steady::POWERSAVE,
     steady::FIXED,
