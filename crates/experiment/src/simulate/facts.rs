@@ -153,8 +153,11 @@ fn idle(f: &mut Facts, s: &Score, seconds: f64) {
             Unit::Span | Unit::Energy => unreachable!("{}: sums over a run are no fact about idle", m.name),
         }
         if m == TOO_SHALLOW {
+            let entries: u64 = s.states.iter().map(|state| state.entries).sum();
             for state in &s.states {
                 f.add("idle", &format!("{} % of idle", state.name), FactUnit::Percent, state.residency_pct);
+                let share = 100.0 * state.entries as f64 / entries as f64;
+                f.add("idle", &format!("{} % of entries", state.name), FactUnit::Percent, share);
             }
         }
     }
