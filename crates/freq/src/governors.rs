@@ -31,7 +31,6 @@ static LIST: &[GovernorInfo] = &[
     interactive::INFO,
     hwp::EWMA,
     hwp::WINDOW,
-    hwp::GATED,
     steady::PERFORMANCE,
     steady::POWERSAVE,
     steady::FIXED,

@@ -72,11 +72,6 @@ pub trait Signals {
         now_ns.saturating_sub(self.idle_ns(cpu, now_ns))
     }
 
-    /// Time in the deepest idle state since any fixed moment, ns. Never falls. Read by: `hwp-gated`.
-    fn deepest_ns(&self, _cpu: u32, _now_ns: u64) -> u64 {
-        0
-    }
-
     /// How fast the CPU runs now, of 1024 at its clock's highest, where a ceiling may leave less than was asked for. Read by: the
     /// candidates for HWP.
     fn delivered(&self, _cpu: u32) -> Option<u64> {

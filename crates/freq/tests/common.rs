@@ -22,7 +22,6 @@ pub(crate) struct Cpu {
     pub(crate) walt: bool,
     pub(crate) idle_calls: u64,
     pub(crate) idle_ns: u64,
-    pub(crate) deepest_ns: u64,
     pub(crate) iowait_ns: u64,
 }
 
@@ -39,7 +38,6 @@ impl Default for Cpu {
             walt: false,
             idle_calls: 0,
             idle_ns: 0,
-            deepest_ns: 0,
             iowait_ns: 0,
         }
     }
@@ -93,9 +91,6 @@ impl Signals for Said {
     }
     fn idle_ns(&self, cpu: u32, _: u64) -> u64 {
         self.of(cpu).idle_ns
-    }
-    fn deepest_ns(&self, cpu: u32, _: u64) -> u64 {
-        self.of(cpu).deepest_ns
     }
     fn iowait_ns(&self, cpu: u32, _: u64) -> u64 {
         self.of(cpu).iowait_ns

@@ -21,7 +21,6 @@ fn every_governor_is_found_by_its_name_and_prints_as_it_was_written() {
         "interactive",
         "hwp-ewma",
         "hwp-window",
-        "hwp-gated",
         "performance",
         "powersave",
         "fixed",

@@ -84,28 +84,3 @@ fn the_busiest_cpu_of_a_shared_clock_counts() {
     assert_eq!(p.next_timer(1, false), None, "one timer for all");
     assert_eq!(p.timer(0, MS, &said([MS, MS / 10])).change, Change::Now { khz: 2_000_000 });
 }
-
-/// Half of each ms awake, the other half in the deepest state: to the candidate to which that time does not pass it is a full load.
-#[test]
-fn time_in_the_deepest_state_does_not_pass_for_a_gated_cpu() {
-    let after = |governor: &str, deepest: u64| {
-        let mut p = started(governor);
-        let said =
-            |ms: u64| Said(vec![Cpu { idle_ns: ms * MS / 2, deepest_ns: ms * deepest, ..Cpu::default() }]);
-        for ms in 1..=60 {
-            let _ = p.timer(0, ms * MS, &said(ms));
-        }
-        let busy = p.cur_khz();
-        // Then 5 ms in which it does nothing.
-        for ms in 1..=5 {
-            let idle_ns = (30 + ms) * MS;
-            let deepest_ns = 60 * deepest + if deepest > 0 { ms * MS } else { 0 };
-            let _ = p.timer(0, (60 + ms) * MS, &Said(vec![Cpu { idle_ns, deepest_ns, ..Cpu::default() }]));
-        }
-        (busy / 1000, p.cur_khz() / 1000)
-    };
-    let (busy, idle) = after("hwp-ewma", MS / 2);
-    assert!(busy < 1700 && idle <= busy, "{busy} {idle}");
-    assert_eq!(after("hwp-gated", MS / 2), (3401, 3401), "it works all the time, and keeps what it had");
-    assert_eq!(after("hwp-gated", 0), after("hwp-ewma", MS / 2), "in other states it is hwp-ewma");
-}

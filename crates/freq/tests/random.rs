@@ -58,7 +58,7 @@ prop_compose! {
         dl in number(1024), capped in any::<bool>(), walt in any::<bool>(), idle_calls in number(3),
         idle_ns in number(1_000_000_000), iowait_ns in number(1_000_000_000),
     ) -> Cpu {
-        Cpu { capacity, util, min, max, rt, dl, capped, walt, idle_calls, idle_ns, deepest_ns: idle_ns, iowait_ns }
+        Cpu { capacity, util, min, max, rt, dl, capped, walt, idle_calls, idle_ns, iowait_ns }
     }
 }
 

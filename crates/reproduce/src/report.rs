@@ -373,9 +373,9 @@ impl Reproduced {
 pub struct Scoreboard {
     /// By document, in order, and of all under `all`; after that the documents that are summed up apart.
     pub rows: Vec<(String, Tally)>,
-    /// How many cells are of each class; of those under `all`.
+    /// How many cells of all documents are of each class.
     pub classes: Vec<(Class, usize)>,
-    /// Of those without a published effect, how many show one: the whole interval is beyond the noise.
+    /// Of those without a published effect, how many show one: the whole interval is beyond the noise. Of all documents.
     pub false_alarms: usize,
 }
 
@@ -427,14 +427,14 @@ impl Scoreboard {
         for one in all {
             for cell in &one.cells {
                 let document = one.experiment.document_of(&cell.row);
+                false_alarms += usize::from(cell.is_false_alarm());
+                *classes.entry(cell.class).or_default() += 1;
                 if one.experiment.document.apart {
                     if cell.class == Class::Difference {
                         apart.entry(document).or_default().add(cell);
                     }
                     continue;
                 }
-                false_alarms += usize::from(cell.is_false_alarm());
-                *classes.entry(cell.class).or_default() += 1;
                 if cell.class == Class::Difference {
                     by.entry(document).or_default().add(cell);
                     sum.add(cell);

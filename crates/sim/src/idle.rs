@@ -139,9 +139,7 @@ impl<W: Watch> Sim<'_, W> {
             stay.exit_at_ns = self.now_ns;
         }
         if let Some(since_ns) = self.cpus[c].asleep_since_ns.take() {
-            let ns = self.now_ns - since_ns;
-            self.cpus[c].asleep_ns += ns;
-            self.cpus[c].deepest_ns += if self.cpus[c].is_deepest() { ns } else { 0 };
+            self.cpus[c].asleep_ns += self.now_ns - since_ns;
         }
         self.watch.seen(self.now_ns, c as u32, SimEvent::IdleLeft);
         self.meter.runs(self.machine, c, self.now_ns);

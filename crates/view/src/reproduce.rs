@@ -167,7 +167,11 @@ fn by_experiment(r: &ReproduceReport) -> Table {
 
 /// How far the baseline's numbers are off at the worst sample: root mean square in multiples of their noise.
 fn off(distance: f64) -> String {
-    if distance <= 1.0 { "at most its noise".to_owned() } else { format!("{distance:.1} times its noise") }
+    if distance <= 1.0 {
+        "at most its noise (root mean square)".to_owned()
+    } else {
+        format!("{distance:.1} times its noise")
+    }
 }
 
 fn lines(one: &Reproduced) -> Vec<Line> {

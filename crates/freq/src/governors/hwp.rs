@@ -45,18 +45,14 @@ pub(super) const EWMA: GovernorInfo = GovernorInfo {
         us("down_us", Default::Number(30_000), "time constant of the mean's fall"),
     ],
     contradiction: Some(range),
-    new: |params, clock| Box::new(Hwp::new(params, clock, mean(params))),
-};
-
-pub(super) const GATED: GovernorInfo = GovernorInfo {
-    id: "hwp-gated",
-    summary: "a candidate for HWP: the mean demand, without the time in the deepest idle state",
-    fed_by: "awake_ns, deepest_ns, delivered",
-    notes: "HWP's algorithm is not published: this is a candidate. It is hwp-ewma for which time in the deepest idle state, in which a \
-            core has no power, does not pass: it counts neither as idle nor for the mean's fall. So the clock is higher the more \
-            of its idle time a CPU spends there.",
-    new: |params, clock| Box::new(Hwp { gated: true, ..Hwp::new(params, clock, mean(params)) }),
-    ..EWMA
+    new: |params, clock| {
+        let (up, down) = (params.us("up_us"), params.us("down_us"));
+        Box::new(Hwp::new(
+            params,
+            clock,
+            Memory::Mean { up_ns: up * params.number("epp") / 128, down_ns: down },
+        ))
+    },
 };
 
 pub(super) const WINDOW: GovernorInfo = GovernorInfo {
@@ -87,11 +83,6 @@ pub(super) const WINDOW: GovernorInfo = GovernorInfo {
 const FULL: u64 = 1 << 20;
 const MOST_PERIODS: u64 = 1000;
 
-fn mean(params: &Params) -> Memory {
-    let up_ns = params.us("up_us") * params.number("epp") / 128;
-    Memory::Mean { up_ns, down_ns: params.us("down_us") }
-}
-
 fn range(params: &Params) -> Option<String> {
     let (min, max) = (params.khz_if_known("min_khz")?, params.khz_if_known("max_khz")?);
     (min > max).then(|| format!("min_khz={min} must not be above max_khz={max}"))
@@ -108,8 +99,6 @@ enum Memory {
 #[derive(Clone, Debug)]
 struct Hwp {
     memory: Memory,
-    /// Time in the deepest idle state does not pass.
-    gated: bool,
     period_ns: u64,
     /// The load aimed at, of 1024.
     aim: u64,
@@ -123,7 +112,6 @@ struct Hwp {
 #[derive(Clone, Debug, Default)]
 struct PerCpu {
     awake_ns: u64,
-    deepest_ns: u64,
     mean: u64,
     demands: VecDeque<u64>,
 }
@@ -132,7 +120,6 @@ impl Hwp {
     fn new(params: &Params, clock: &Clock, memory: Memory) -> Self {
         Self {
             memory,
-            gated: false,
             period_ns: params.us("period_us"),
             aim: 512 + 2 * params.number("epp"),
             min_khz: params.khz_if_known("min_khz").unwrap_or(clock.table.lowest()),
@@ -145,14 +132,11 @@ impl Hwp {
 
     /// What the CPUs want, of [`FULL`].
     fn demand(&mut self, clock: &Clock, t_ns: u64, signals: &dyn Signals) -> u64 {
-        let since_ns = t_ns.saturating_sub(self.last_ns);
+        let ns = t_ns.saturating_sub(self.last_ns).max(1);
         let asked = u64::from(clock.cur) * 1024 / u64::from(clock.table.highest());
         let mut largest = 0;
         for (this, &cpu) in self.cpus.iter_mut().zip(&clock.cpus) {
             let awake_ns = signals.awake_ns(cpu, t_ns);
-            let deepest_ns = if self.gated { signals.deepest_ns(cpu, t_ns) } else { 0 };
-            let ns = since_ns.saturating_sub(deepest_ns.saturating_sub(this.deepest_ns)).max(1);
-            this.deepest_ns = deepest_ns;
             let busy = awake_ns.saturating_sub(this.awake_ns).min(ns).saturating_mul(FULL) / ns;
             this.awake_ns = awake_ns;
             let speed = signals.delivered(cpu).unwrap_or(asked).min(1024);

@@ -110,8 +110,6 @@ pub(crate) struct Cpu<'t> {
     /// Time in idle states that do not poll, ns, and since when it is in one.
     pub(crate) asleep_ns: u64,
     pub(crate) asleep_since_ns: Option<u64>,
-    /// Of [`Self::asleep_ns`] in the deepest.
-    pub(crate) deepest_ns: u64,
 }
 
 impl<'t> Cpu<'t> {
@@ -146,7 +144,6 @@ impl<'t> Cpu<'t> {
             busy_ns: 0,
             asleep_ns: 0,
             asleep_since_ns: None,
-            deepest_ns: 0,
         }
     }
 
@@ -159,16 +156,6 @@ impl<'t> Cpu<'t> {
     #[inline]
     pub(crate) fn is_idle(&self) -> bool {
         self.curr.is_none() && self.waiting() == 0
-    }
-
-    /// How long it has been asleep, ns.
-    pub(crate) fn sleeps_ns(&self, now_ns: u64) -> u64 {
-        self.asleep_since_ns.map_or(0, |since_ns| now_ns.saturating_sub(since_ns))
-    }
-
-    /// It is in the deepest of its states, or on its way out.
-    pub(crate) fn is_deepest(&self) -> bool {
-        self.stay.is_some_and(|stay| stay.state + 1 == self.idle.table().len())
     }
 
     /// How long `ns` of the kernel's own work take here.

@@ -175,12 +175,8 @@ impl Signals for View<'_, '_> {
 
     fn awake_ns(&self, cpu: u32, now_ns: u64) -> u64 {
         let cpu = &self.cpus[cpu as usize];
-        now_ns.saturating_sub(cpu.asleep_ns + cpu.sleeps_ns(now_ns))
-    }
-
-    fn deepest_ns(&self, cpu: u32, now_ns: u64) -> u64 {
-        let cpu = &self.cpus[cpu as usize];
-        cpu.deepest_ns + if cpu.is_deepest() { cpu.sleeps_ns(now_ns) } else { 0 }
+        let slept = cpu.asleep_since_ns.map_or(0, |since_ns| now_ns.saturating_sub(since_ns));
+        now_ns.saturating_sub(cpu.asleep_ns + slept)
     }
 
     fn delivered(&self, cpu: u32) -> Option<u64> {
