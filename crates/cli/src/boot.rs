@@ -151,13 +151,11 @@ pub(crate) struct BootRunArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct BootSelfTestArgs {
-    /// Platforms, each booted twice under every idle driver
-    ///
-    /// Every one that it can have.
+    /// Platforms, each booted twice under each governor and each idle driver that it can have
     #[arg(short, long, value_name = "LIST", default_value = "pixel6,rk3399")]
     pub(crate) platform: String,
-    /// The governor of these runs
-    #[arg(short, long, value_name = "GOVERNOR", default_value = "teo-util")]
+    /// The governors of these runs
+    #[arg(short, long, value_name = "LIST", default_value = "teo-util")]
     pub(crate) governor: String,
     /// Their workload
     #[arg(short, long, value_name = "NAME", default_value = "timer")]
@@ -280,7 +278,7 @@ fn self_test(a: BootSelfTestArgs) -> Done {
     let request = SelfTestRequest {
         build: build_request(&a.build),
         platforms: split_governors("--platform", &a.platform)?,
-        governor: a.governor,
+        governors: split_governors("--governor", &a.governor)?,
         workload: a.workload,
         seconds: a.seconds,
     };

@@ -28,6 +28,21 @@ fn refused(arguments: &[&str]) -> String {
     String::from_utf8(output.stderr).unwrap()
 }
 
+/// What `make lab` calls is right up to the platforms, instead of which others are named here that there are not.
+#[test]
+fn the_commands_of_make_lab_are_understood() {
+    let makefile =
+        fs::read_to_string(idlewise_checkout::root().join("Makefile")).unwrap().replace("\\\n", " ");
+    let calls: Vec<&str> =
+        makefile.lines().filter_map(|line| line.strip_prefix("\t$(IDLEWISE) boot ")).collect();
+    assert_eq!(calls.len(), 2, "{calls:?}");
+    for call in calls {
+        let call = call.replace("pixel6,rk3399", "nope");
+        let said = refused(&call.split_whitespace().collect::<Vec<_>>());
+        assert!(said.contains("no platform `nope`"), "{call}: {said}");
+    }
+}
+
 #[test]
 fn what_cannot_be_booted_is_refused_before_anything_is_fetched() {
     for (arguments, why) in [
@@ -53,6 +68,7 @@ fn what_cannot_be_booted_is_refused_before_anything_is_fetched() {
         (&["self-test", "--linux", "linux"], "MAJOR.MINOR"),
         (&["self-test", "--workload", "rt-app"], "takes no workload that needs a file"),
         (&["self-test", "--governor", "nope"], "there is no such governor"),
+        (&["self-test", "--governor", "teo-util,nope"], "nope: there is no such governor"),
         (&["self-test", "--platform", "nope"], "nope"),
     ] {
         let said = refused(arguments);

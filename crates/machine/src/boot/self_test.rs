@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::slice;
 
 use idlewise_boot::{Build, IdleDriver, Lab, LabFolder, Machine, Run, WINDOW, Watch, workload};
 use schemars::JsonSchema;
@@ -35,14 +34,14 @@ pub struct Check {
     pub found: String,
 }
 
-/// The machines, the load and the governor of a self-test.
+/// The machines, the load and the governors of a self-test.
 #[derive(Clone, Debug)]
 pub struct SelfTestRequest {
     pub build: BuildRequest,
-    /// Platforms, each booted twice under every driver that it can have.
+    /// Platforms, each booted twice under every driver that it can have and every governor.
     pub platforms: Vec<String>,
-    /// The governor of these runs.
-    pub governor: String,
+    /// The governors of these runs.
+    pub governors: Vec<String>,
     pub workload: String,
     /// Duration of the workload, in seconds of the guest.
     pub seconds: u32,
@@ -60,8 +59,7 @@ pub fn self_test(request: &SelfTestRequest, watch: &dyn Watch) -> Result<SelfTes
         let why = "self-test takes no workload that needs a file";
         return Err(CommandError::conflict(&["--workload"], why).into());
     }
-    let all = Chosen::all(slice::from_ref(&request.governor))?;
-    let [chosen] = &all[..] else { unreachable!("{} governors of one name", all.len()) };
+    let all = Chosen::all(&request.governors)?;
     let mut machines = Vec::new();
     for platform in &request.platforms {
         let platform = idlewise_platform::find(platform)?;
@@ -71,10 +69,14 @@ pub fn self_test(request: &SelfTestRequest, watch: &dyn Watch) -> Result<SelfTes
     }
     let first = machines.first().cloned();
     let first = first.ok_or_else(|| CommandError::not_given("--platform", "a self-test needs a platform"))?;
+    let any =
+        all.first().ok_or_else(|| CommandError::not_given("--governor", "a self-test needs a governor"))?;
 
     let folder = LabFolder::open(request.build.folder.as_deref())?;
     let tree = tree(&request.build, &folder, watch)?;
-    chosen.in_replay(tree.folder(), Path::new(""))?;
+    for chosen in &all {
+        chosen.in_replay(tree.folder(), Path::new(""))?;
+    }
     let users = chosen::users(&all);
     let build = Build::new(&tree, load.configuration(), &folder, request.build.jobs, watch)?;
     let kernel = build.with_governors(&users).kernel()?;
@@ -93,7 +95,7 @@ pub fn self_test(request: &SelfTestRequest, watch: &dyn Watch) -> Result<SelfTes
         }
         Ok::<PathBuf, MachineError>(to)
     };
-    let of = |machine: Machine| Run {
+    let of = |machine: Machine, chosen: &Chosen| Run {
         machine,
         governor: chosen.in_kernel.clone(),
         workload: load,
@@ -107,16 +109,17 @@ pub fn self_test(request: &SelfTestRequest, watch: &dyn Watch) -> Result<SelfTes
     let kunit = Run {
         workload: workload("idle")?,
         parameters: format!("kunit.enable=1 kunit.autorun=1 kunit.filter_glob={SUITES}"),
-        ..of(first)
+        ..of(first, any)
     };
     let kunit = run(&mut checks, "kunit", kunit)?;
     let log = kunit.join("dmesg");
     checks.extend(kunit_checks(&fs::read_to_string(&log).map_err(|e| CommandError::file(&log, e))?));
-    for (number, machine) in machines.into_iter().enumerate() {
-        let what = format!("{} on {} ({})", load.name, machine.platform, machine.driver.word());
-        let one = run(&mut checks, &format!("{number}-one"), of(machine.clone()))?;
-        let other = run(&mut checks, &format!("{number}-other"), of(machine))?;
-        checks.push(same_bytes(&what, &one, &other)?);
+    let pairs = machines.iter().flat_map(|machine| all.iter().map(move |chosen| (machine, chosen)));
+    for (number, (machine, chosen)) in pairs.enumerate() {
+        let on = format!("{} on {} ({})", load.name, machine.platform, machine.driver.word());
+        let one = run(&mut checks, &format!("{number}-one"), of(machine.clone(), chosen))?;
+        let other = run(&mut checks, &format!("{number}-other"), of(machine.clone(), chosen))?;
+        checks.push(same_bytes(&format!("{on}, {}", chosen.name), &one, &other)?);
     }
     Ok(SelfTest { schema: SELF_TEST_SCHEMA.to_owned(), checks })
 }
