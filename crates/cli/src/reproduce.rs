@@ -101,7 +101,7 @@ pub(crate) fn run(a: &ReproduceArgs) -> Done {
     a.page.write_of(&report, || view::reproduce(&report, &all), |of| pages::reproduce(&report, of))?;
     let failed = |r: &Reproduced| {
         let (id, n) = (&r.experiment.id, r.cells.len());
-        r.failure().map(|why| format!("{id}: none of its {n} cells has a number: {why}"))
+        r.failure().map(|(why, failed)| format!("{id}: {failed} of its {n} cells have no number: {why}"))
     };
     let failures: Vec<String> = report.experiments.iter().filter_map(failed).collect();
     none_failed(&failures.iter().map(String::as_str).collect::<Vec<_>>())
@@ -151,10 +151,12 @@ fn draw(a: &ReproduceArgs) -> Done {
                 let (path, n) = (path.display(), s.samples.len());
                 let missed =
                     if s.distance > 1.0 { ", so it is not met; more --draws may come nearer" } else { "" };
-                say_line(&format!(
-                    "{path}: {n} samples of {} draws; the baseline is off by {:.2} times its noise{missed}",
-                    s.draws, s.distance
-                ))?;
+                let baseline = if e.fit.as_ref().is_none_or(|fit| fit.rows.is_empty()) {
+                    "nothing of the baseline is fitted".to_owned()
+                } else {
+                    format!("the baseline is off by {:.2} times its noise{missed}", s.distance)
+                };
+                say_line(&format!("{path}: {n} samples of {} draws; {baseline}", s.draws))?;
             }
             Err(why) => failures.push(why.to_string()),
         }

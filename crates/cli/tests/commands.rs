@@ -196,13 +196,21 @@ fn an_experiment_without_a_number_is_not_done() {
     let o = idlewise(&["reproduce", &path]);
     assert_eq!(o.status.code(), Some(2), "{}", out(&o));
     let said = err(&o);
-    assert!(
-        said.contains("none of its 1 cells has a number: the run has no number `run / nothing"),
-        "{said}"
-    );
+    assert!(said.contains("1 of its 1 cells have no number: the run has no number `run / nothing"), "{said}");
     fs::write(&path, experiment("idle / wakeups/s")).unwrap();
     let o = idlewise(&["reproduce", &path]);
     assert_eq!(o.status.code(), Some(0), "{}{}", out(&o), err(&o));
+    let mistyped = "[[column]]\nname = \"b\"\nsetup = { governor = \"menu:no_patern=1\" }\n[[row]]";
+    let both = experiment("idle / wakeups/s").replace("[[row]]", mistyped).replace("a = 1", "a = 1, b = 2");
+    fs::write(&path, both).unwrap();
+    let o = idlewise(&["reproduce", &path]);
+    assert_eq!(o.status.code(), Some(2), "{}", out(&o));
+    assert!(out(&o).contains("failed"), "{}", out(&o));
+    assert!(
+        err(&o).contains("1 of its 2 cells have no number") && err(&o).contains("no_patern"),
+        "{}",
+        err(&o)
+    );
 }
 
 #[test]

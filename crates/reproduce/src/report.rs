@@ -354,17 +354,15 @@ impl Reproduced {
         )
     }
 
-    /// Why there is no number at all, where that is so: the reason of most cells.
+    /// Why cells have no number, where there are any: the reason of most, and how many have none.
     #[must_use]
-    pub fn failure(&self) -> Option<&str> {
-        if self.cells.iter().any(|c| c.failure.is_none()) {
-            return None;
-        }
+    pub fn failure(&self) -> Option<(&str, usize)> {
         let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
         for why in self.cells.iter().filter_map(|c| c.failure.as_deref()) {
             *reasons.entry(why).or_default() += 1;
         }
-        reasons.into_iter().max_by_key(|(_, n)| *n).map(|(why, _)| why)
+        let all = reasons.values().sum();
+        reasons.into_iter().max_by_key(|(_, n)| *n).map(|(why, _)| (why, all))
     }
 }
 

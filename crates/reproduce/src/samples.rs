@@ -124,8 +124,9 @@ impl Samples {
     /// The samples of a shipped experiment, or those next to the file at `path`; `None` where nothing is unknown.
     ///
     /// # Errors
-    /// [`CommandError::File`] where they are missing, cannot be read, or are of another experiment.
-    pub(crate) fn find(e: &Experiment, path: Option<&Path>) -> Result<Option<Self>, CommandError> {
+    /// [`CommandError::File`] where they are missing, cannot be read, or are of another experiment; before that what is wrong with the
+    /// experiment itself.
+    pub(crate) fn find(e: &Experiment, path: Option<&Path>) -> Result<Option<Self>, ExperimentError> {
         if e.unknown.is_empty() {
             return Ok(None);
         }
@@ -145,13 +146,18 @@ impl Samples {
             None => {
                 let name = format!("experiments/samples/{}.toml", e.id);
                 let Some((_, text)) = SHIPPED.iter().find(|(id, _)| *id == e.id) else {
-                    return Err(CommandError::File { path: name, why: "no samples were drawn".to_owned() });
+                    return Err(
+                        CommandError::File { path: name, why: "no samples were drawn".to_owned() }.into()
+                    );
                 };
                 (name, (*text).to_owned())
             }
         };
         let wrong = |why: String| CommandError::File { path: name.clone(), why };
         let samples: Self = toml::from_str(&text).map_err(|e| wrong(e.to_string().trim_end().to_owned()))?;
+        if samples.hash != e.sampled_hash() {
+            fitted(e, &e.point(0.5))?;
+        }
         samples.check(e, path).map_err(wrong)?;
         Ok(Some(samples))
     }

@@ -159,19 +159,25 @@ fn by_experiment(r: &ReproduceReport) -> Table {
             count(&|c| c.class == Class::Difference),
             count(&|c| c.has_sign(Verdict::Right)),
             count(&|c| c.has_size(Verdict::Right)),
-            one.samples.as_ref().map_or(String::new(), |s| off(s.distance)),
+            one.samples.as_ref().map_or(String::new(), |s| off(&one.experiment, s.distance)),
         ]);
     }
     t
 }
 
 /// How far the baseline's numbers are off at the worst sample: root mean square in multiples of their noise.
-fn off(distance: f64) -> String {
-    if distance <= 1.0 {
+fn off(e: &Experiment, distance: f64) -> String {
+    if fitted(e).is_empty() {
+        "nothing is fitted".to_owned()
+    } else if distance <= 1.0 {
         "at most its noise (root mean square)".to_owned()
     } else {
         format!("{distance:.1} times its noise")
     }
+}
+
+fn fitted(e: &Experiment) -> &[String] {
+    e.fit.as_ref().map_or(&[], |fit| &fit.rows)
 }
 
 fn lines(one: &Reproduced) -> Vec<Line> {
@@ -196,16 +202,11 @@ fn lines(one: &Reproduced) -> Vec<Line> {
         for (u, (name, now)) in e.unknown.iter().zip(&s.settings) {
             out.push(Line::new("unknown", format!("{name}: {now} of {}: {}", before(u), u.why)));
         }
-        let fit = e.fit.as_ref().map_or(String::new(), |f| f.rows.join(", "));
-        out.push(Line::new(
-            "fit",
-            format!(
-                "{} samples of {} draws; the baseline is off by {}, over {fit}",
-                one.points,
-                s.draws,
-                off(s.distance)
-            ),
-        ));
+        let baseline = match fitted(e) {
+            [] => "nothing of the baseline is fitted".to_owned(),
+            rows => format!("the baseline is off by {}, over {}", off(e, s.distance), rows.join(", ")),
+        };
+        out.push(Line::new("fit", format!("{} samples of {} draws; {baseline}", one.points, s.draws)));
         if s.outdated {
             let why = "the model has changed since these samples were drawn; draw them again: idlewise reproduce --draw";
             out.push(Line::new("warning", why));
