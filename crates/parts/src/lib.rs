@@ -4,6 +4,7 @@
 mod activity;
 pub mod ceilings;
 pub mod clock;
+pub mod device;
 pub mod energy;
 pub mod error;
 pub mod fair;
@@ -11,6 +12,7 @@ pub mod machine;
 mod package;
 pub mod program;
 pub mod queue;
+pub mod rcu;
 pub mod timers;
 pub mod watch;
 

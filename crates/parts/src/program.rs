@@ -11,7 +11,10 @@ use crate::{Costs, Machine, SimError};
 /// A workload's tasks as steps, for one machine.
 #[derive(Debug)]
 pub struct Program {
+    /// Those of the workload, in its order; behind them the one of RCU's thread, where a task needs it.
     pub tasks: Vec<TaskProgram>,
+    /// The last of them is RCU's thread.
+    pub rcu: bool,
     pub queues: usize,
     pub mutexes: usize,
     /// How many tasks each barrier waits for.
@@ -148,6 +151,10 @@ pub enum Step {
     Done(u32),
     /// Asks for a limit of the exit latency, ns, or no more.
     Limit(Option<u64>),
+    /// Leaves a callback of RCU.
+    CallRcu,
+    /// What RCU's thread does, again and again.
+    GracePeriods,
     /// Is scheduled so from now on.
     Class(Class, Clamps),
     /// May run on these CPUs from now on, by place; all where empty.
@@ -192,9 +199,15 @@ impl Program {
         let source = |s: &idlewise_workload::Source| cpu_of(s.irq_cpu, format!("source {}", s.name));
         let limited = |s: &Sched| Clamps::of(s) != Clamps::default();
         let phases = |t: &Task| t.phases.iter().filter_map(|p| p.sched.as_ref()).any(limited);
+        let mut tasks = workload.tasks.iter().map(|t| maker.task(t)).collect::<Result<Vec<_>, _>>()?;
+        let rcu = tasks.iter().any(|t| t.steps.contains(&Step::CallRcu));
+        if rcu {
+            tasks.push(rcu_thread());
+        }
         Ok(Self {
             clamped: workload.tasks.iter().any(|t| limited(&t.sched) || phases(t)),
-            tasks: workload.tasks.iter().map(|t| maker.task(t)).collect::<Result<_, _>>()?,
+            tasks,
+            rcu,
             queues: numbers.queues,
             mutexes: numbers.mutexes,
             barriers: numbers.barriers.clone(),
@@ -203,6 +216,21 @@ impl Program {
             source_cpus: workload.sources.iter().map(source).collect::<Result<_, _>>()?,
             source_calls: workload.sources.iter().map(|s| s.resume.map(|q| numbers.of(q))).collect(),
         })
+    }
+}
+
+/// RCU's thread, as kernels have it without real-time priority of its own.
+fn rcu_thread() -> TaskProgram {
+    let forever = Step::Times { counter: 0, times: None };
+    TaskProgram {
+        instances: 1,
+        delay_ns: 0,
+        class: Class::Fair { nice: 0, slice_ns: None },
+        clamps: Clamps::default(),
+        cpus: Vec::new(),
+        steps: vec![forever, Step::GracePeriods, Step::Again { counter: 0, to: 1 }],
+        counters: 1,
+        timers: 0,
     }
 }
 
@@ -363,6 +391,7 @@ impl Maker<'_> {
             Event::Take { source } => Step::Take(source.0),
             Event::Done { source } => Step::Done(source.0),
             Event::LatencyLimit { limit_ns } => Step::Limit(*limit_ns),
+            Event::CallRcu => Step::CallRcu,
         });
     }
 }

@@ -91,7 +91,7 @@ impl Timers {
 
 /// When a wheel timer of `delay_ns` that is armed at `now_ns` runs. It never is early: it counts from the next jiffy,
 /// and each level of the wheel, with eight times the granularity of the one below and 64 slots, rounds up.
-fn wheel_expiry_ns(now_ns: u64, delay_ns: u64, grid: TickGrid) -> u64 {
+pub(crate) fn wheel_expiry_ns(now_ns: u64, delay_ns: u64, grid: TickGrid) -> u64 {
     let jiffies = delay_ns.div_ceil(grid.period_ns);
     let armed = grid.at_or_before(now_ns).saturating_sub(grid.phase_ns) / grid.period_ns;
     let mut shift = 0;

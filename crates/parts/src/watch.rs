@@ -77,6 +77,8 @@ pub enum SimEvent {
     },
     /// The wheel has nothing more due.
     WheelRan,
+    /// A tick has raised RCU's softirq, which runs now.
+    RcuRuns,
     /// An interrupt's handlers begin.
     Irq {
         kind: IrqKind,

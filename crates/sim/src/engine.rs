@@ -16,16 +16,17 @@ use idlewise_workload::{Random, Workload};
 use crate::run::{Outcome, Setting};
 use crate::state::Sim;
 use crate::state::cpu::{Cpu, Mode, Then};
-use crate::state::device::{Devices, Sources};
 use crate::state::load::Load;
 use crate::state::placer::Placer;
 use crate::state::task::{Left, State, Task, TaskSeen, Tasks};
 use crate::state::turns::Turns;
 use idlewise_parts::ceilings::Ceilings;
 use idlewise_parts::clock::Clock;
+use idlewise_parts::device::{Devices, Sources};
 use idlewise_parts::energy::Meter;
 use idlewise_parts::program::Program;
 use idlewise_parts::queue::{Irq, Queue, QueuedEvent};
+use idlewise_parts::rcu::Rcu;
 use idlewise_parts::timers::{NEVER_NS, Waiter};
 use idlewise_parts::watch::{HrtimerOf, IrqKind, SimEvent, Watch};
 use idlewise_parts::{Machine, SimError};
@@ -84,6 +85,8 @@ impl<'a, W: Watch> Sim<'a, W> {
             waiters: vec![Vec::new(); program.queues],
             mutexes: vec![(None, Vec::new()); program.mutexes],
             barriers: vec![Vec::new(); program.barriers.len()],
+            rcu: Rcu::new(machine.cpus.len(), machine.grid),
+            rcu_thread: None,
             frames: vec![VecDeque::new(); workload.frames.len()],
             timers: vec![None; program.timers],
             chance: Random::stream(setting.seed, u64::MAX),
@@ -122,6 +125,10 @@ impl<'a, W: Watch> Sim<'a, W> {
             }
         }
         sim.begun = sim.alive;
+        if program.rcu {
+            // The run does not wait for its end.
+            (sim.rcu_thread, sim.alive) = (Some(sim.begun - 1), sim.alive - 1);
+        }
         sim.begin_arrivals();
         sim.queue.push(setting.duration_ns, QueuedEvent::End);
         Ok(sim)
@@ -479,12 +486,24 @@ impl<'a, W: Watch> Sim<'a, W> {
         }
     }
 
+    fn tick_of_rcu(&mut self, c: usize) {
+        let Some(thread) = self.rcu_thread else { return };
+        let work = self.rcu.tick(c, self.now_ns);
+        if work.softirq {
+            self.watch.seen(self.now_ns, c as u32, SimEvent::RcuRuns);
+        }
+        if work.wakes_thread {
+            self.wake(thread, Some(c), self.now_ns);
+        }
+    }
+
     /// The scheduler's part of the tick.
     fn tick(&mut self, c: usize) {
         let now_ns = self.now_ns;
         self.charge(c);
         self.load.pass(&mut self.cpus[c], now_ns);
         self.load.tell(|w| w.tick(c as u32, now_ns));
+        self.tick_of_rcu(c);
         let Some(task) = self.cpus[c].curr else { return self.spread(c) };
         let t = &mut self.tasks[task];
         let rank = t.rank();

@@ -2,7 +2,6 @@
 //! What a run keeps. The other files say what happens to it: `engine` first.
 
 pub(crate) mod cpu;
-pub(crate) mod device;
 pub(crate) mod load;
 pub(crate) mod placer;
 pub(crate) mod server;
@@ -17,13 +16,14 @@ use idlewise_workload::{Random, Workload};
 use crate::run::Outcome;
 use idlewise_parts::ceilings::Ceilings;
 use idlewise_parts::clock::Clock;
+use idlewise_parts::device::{Devices, Sources};
 use idlewise_parts::energy::Meter;
 use idlewise_parts::program::Program;
 use idlewise_parts::queue::Queue;
+use idlewise_parts::rcu::Rcu;
 use idlewise_parts::{Machine, SimError};
 
 use cpu::Cpu;
-use device::{Devices, Sources};
 use load::Load;
 use placer::Placer;
 use task::Tasks;
@@ -55,6 +55,9 @@ pub(crate) struct Sim<'a, W> {
     pub(crate) mutexes: Vec<(Option<u32>, Vec<u32>)>,
     /// Who waits at each barrier.
     pub(crate) barriers: Vec<Vec<u32>>,
+    pub(crate) rcu: Rcu,
+    /// The task that is RCU's thread.
+    pub(crate) rcu_thread: Option<u32>,
     /// Frames that have begun, by kind: when, ns.
     pub(crate) frames: Vec<VecDeque<u64>>,
     /// When each timer that tasks share last expired, ns.

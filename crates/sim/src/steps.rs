@@ -5,7 +5,7 @@ use idlewise_workload::{ResourceKind, SleepTimer, TimerMode};
 
 use crate::device::sample;
 use crate::state::Sim;
-use crate::state::cpu::Then;
+use crate::state::cpu::{Mode, Then};
 use crate::state::task::Left;
 use idlewise_parts::SimError;
 use idlewise_parts::program::{Step, TimerAt};
@@ -196,6 +196,15 @@ impl<W: Watch> Sim<'_, W> {
             Step::Limit(limit_ns) => {
                 self.ask_limit(c, task, *limit_ns);
                 false
+            }
+            Step::CallRcu => {
+                self.rcu.leave(c);
+                false
+            }
+            Step::GracePeriods => {
+                let asleep = |cpu: usize| matches!(self.cpus[cpu].mode, Mode::Sleep | Mode::Poll);
+                self.rcu.thread_runs(self.now_ns, asleep);
+                true
             }
             Step::Class(class, clamps) => {
                 let t = &mut self.tasks[task];

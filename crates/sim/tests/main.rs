@@ -9,6 +9,7 @@ mod energy;
 mod limits;
 mod machine;
 mod placement;
+mod rcu;
 mod server;
 mod tasks;
 mod turns;

@@ -125,6 +125,8 @@ pub enum Event {
         /// The limit, ns; none: no request.
         limit_ns: Option<u64>,
     },
+    /// What the task does leaves a callback of RCU on its CPU: this keeps its tick in idle until a grace period has passed.
+    CallRcu,
 }
 
 /// What wakes a sleeping task.

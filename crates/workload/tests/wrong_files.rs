@@ -66,6 +66,7 @@ fn values_of_the_wrong_kind_or_out_of_range_name_what_was_expected() {
         ("\"idlewise-take\": \"s\"", "no source is called `s`"),
         ("\"idlewise-latency-limit\": \"nothing\"", "microseconds, or \"none\""),
         ("\"idlewise-latency-limit\": -1", "expected"),
+        ("\"idlewise-call-rcu\": 1", "a text, which may be empty"),
     ] {
         let message = about(task);
         assert!(message.contains(expected), "{task}: {message}");

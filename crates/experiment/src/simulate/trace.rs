@@ -20,8 +20,9 @@ const FIRST_PID: i32 = 1000;
 const TIMER_IRQ: i32 = 11;
 const FIRST_DEVICE: i32 = 100;
 const FIRST_SOURCE: i32 = 500;
-/// The softirq that runs the wheel.
+/// The softirqs of the wheel and of RCU.
 const TIMER_SOFTIRQ: u32 = 1;
+const RCU_SOFTIRQ: u32 = 9;
 /// Kernel functions by the addresses that stand for them here.
 const TICK: u64 = 0xffff_8000_8010_0000;
 const WAKE: u64 = 0xffff_8000_8010_1000;
@@ -151,7 +152,12 @@ impl<W: Write> Tracer<W> {
             out,
             names: TaskNames {
                 comms: Vec::new(),
-                programs: workload.tasks.iter().map(|t| short(&t.name)).collect(),
+                programs: workload
+                    .tasks
+                    .iter()
+                    .map(|t| short(&t.name))
+                    .chain(["rcu_preempt".into()])
+                    .collect(),
                 devices: workload.devices.iter().map(|d| d.name.clone()).collect(),
                 sources: workload.sources.iter().map(|s| s.name.clone()).collect(),
             },
@@ -336,6 +342,16 @@ impl<W: Write> Watch for Tracer<W> {
                 self.write(cpu, runs, EventKind::TimerExpireExit { timer: task_timer(task) });
             }
             SimEvent::WheelRan => self.write(cpu, runs, EventKind::SoftirqExit { vec: TIMER_SOFTIRQ }),
+            SimEvent::RcuRuns => {
+                let vec = RCU_SOFTIRQ;
+                for kind in [
+                    EventKind::SoftirqRaise { vec },
+                    EventKind::SoftirqEntry { vec },
+                    EventKind::SoftirqExit { vec },
+                ] {
+                    self.write(cpu, runs, kind);
+                }
+            }
             SimEvent::Irq { kind } => {
                 let [entry, _] = self.interrupts.events(kind, irq_of(kind));
                 self.write(cpu, runs, entry);

@@ -112,6 +112,7 @@ fn takes_time(event: &Event) -> bool {
         | Event::FrameBegin { .. }
         | Event::FrameEnd { .. }
         | Event::Done { .. }
-        | Event::LatencyLimit { .. } => false,
+        | Event::LatencyLimit { .. }
+        | Event::CallRcu => false,
     }
 }

@@ -11,7 +11,7 @@ use crate::json::{Member, Value, short};
 use crate::{Distribution, Event, ResourceId, SleepTimer, TaskId, TimerMode, WorkloadError};
 
 /// Of two that a key begins with, the longer comes first.
-const EVENTS: [&str; 27] = [
+const EVENTS: [&str; 28] = [
     "runtime",
     "run",
     "sleep",
@@ -39,6 +39,7 @@ const EVENTS: [&str; 27] = [
     "idlewise-take",
     "idlewise-done",
     "idlewise-latency-limit",
+    "idlewise-call-rcu",
 ];
 
 /// What the events of one task are read with.
@@ -55,6 +56,14 @@ fn limit(r: &mut Reader<'_>, m: &Member) -> Result<Option<u64>, WorkloadError> {
         Some(Value::Text(text)) if text == "none" => Ok(None),
         Some(Value::Text(_)) => Err(r.wrong(m, "microseconds, or \"none\"")),
         _ => r.micros(m).map(Some),
+    }
+}
+
+/// An event that says nothing but what it is.
+fn bare(r: &Reader<'_>, m: &Member, event: Event) -> Result<Event, WorkloadError> {
+    match m.value.as_ref().map(|n| &n.value) {
+        None | Some(Value::Text(_)) => Ok(event),
+        _ => Err(r.wrong(m, "a text, which may be empty")),
     }
 }
 
@@ -105,10 +114,8 @@ impl Context<'_> {
                 let name = r.text(m, "a barrier")?;
                 Event::Barrier { barrier: self.names.barrier(name, self.instances) }
             }
-            "yield" => match m.value.as_ref().map(|n| &n.value) {
-                None | Some(Value::Text(_)) => Event::Yield,
-                _ => return Err(r.wrong(m, "a text, which may be empty")),
-            },
+            "yield" => bare(r, m, Event::Yield)?,
+            "idlewise-call-rcu" => bare(r, m, Event::CallRcu)?,
             "fork" => self.fork(r, m)?,
             "idlewise-read" => {
                 let (device, bytes) = self.transfer(r, m)?;

@@ -10,23 +10,29 @@ use idlewise_workload::{Random, Workload};
 const DEVICES: u64 = 1 << 40;
 const SOURCES: u64 = 1 << 41;
 
+/// A workload's block devices, in its order.
 #[derive(Debug)]
-pub(crate) struct Devices(pub(crate) Vec<Device>);
+pub struct Devices(pub Vec<Device>);
 
+/// A block device, and the requests made of it.
 #[derive(Debug)]
-pub(crate) struct Device {
-    pub(crate) random: Random,
+pub struct Device {
+    /// How long answers take, by chance.
+    pub random: Random,
     /// Requests that it works on.
-    pub(crate) busy: u32,
+    pub busy: u32,
     /// Requests that wait for it: task, the CPU that asked.
-    pub(crate) waiting: VecDeque<(u32, u32)>,
+    pub waiting: VecDeque<(u32, u32)>,
     /// When each request in work or waiting was made: task, ns.
-    pub(crate) asked: Vec<(u32, u64)>,
-    pub(crate) latency_ns: Counted,
+    pub asked: Vec<(u32, u64)>,
+    /// From asking to answer, of requests answered.
+    pub latency_ns: Counted,
 }
 
 impl Devices {
-    pub(crate) fn new(workload: &Workload, seed: u64) -> Self {
+    /// Nothing was asked of the devices of `workload`.
+    #[must_use]
+    pub fn new(workload: &Workload, seed: u64) -> Self {
         let device = |i: usize| Device {
             random: Random::stream(seed, DEVICES + i as u64),
             busy: 0,
@@ -37,29 +43,36 @@ impl Devices {
         Self((0..workload.devices.len()).map(device).collect())
     }
 
-    pub(crate) fn latencies(self) -> Vec<Counted> {
+    /// How long requests took, by device, ns.
+    #[must_use]
+    pub fn latencies(self) -> Vec<Counted> {
         self.0.into_iter().map(|d| d.latency_ns).collect()
     }
 }
 
-/// The sources of requests.
+/// A workload's sources of requests, in its order.
 #[derive(Debug)]
-pub(crate) struct Sources(pub(crate) Vec<Source>);
+pub struct Sources(pub Vec<Source>);
 
+/// A source of requests, and who waits for whom.
 #[derive(Debug)]
-pub(crate) struct Source {
-    pub(crate) random: Random,
+pub struct Source {
+    /// When requests come, by chance.
+    pub random: Random,
     /// When requests that wait came, ns.
-    pub(crate) waiting: VecDeque<u64>,
+    pub waiting: VecDeque<u64>,
     /// Requests on their way to the CPU that takes them in.
-    pub(crate) coming: VecDeque<u64>,
+    pub coming: VecDeque<u64>,
     /// Tasks that wait for one.
-    pub(crate) takers: VecDeque<u32>,
-    pub(crate) latency_ns: Counted,
+    pub takers: VecDeque<u32>,
+    /// From arrival to answer, of requests answered.
+    pub latency_ns: Counted,
 }
 
 impl Sources {
-    pub(crate) fn new(workload: &Workload, seed: u64) -> Self {
+    /// No request of the sources of `workload` has come.
+    #[must_use]
+    pub fn new(workload: &Workload, seed: u64) -> Self {
         let source = |i: usize| Source {
             random: Random::stream(seed, SOURCES + i as u64),
             waiting: VecDeque::new(),
@@ -70,7 +83,9 @@ impl Sources {
         Self((0..workload.sources.len()).map(source).collect())
     }
 
-    pub(crate) fn latencies(self) -> Vec<Counted> {
+    /// How long requests took, by source, ns.
+    #[must_use]
+    pub fn latencies(self) -> Vec<Counted> {
         self.0.into_iter().map(|s| s.latency_ns).collect()
     }
 }
