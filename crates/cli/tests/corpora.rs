@@ -67,6 +67,35 @@ fn a_simulated_recording_comes_out_the_same_each_time() {
 }
 
 #[test]
+fn a_simulated_recording_is_replayed_with_the_choices_that_were_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let load = fs::read_to_string(root().join("docs/guide/example/beside/reads.json")).unwrap();
+    // That RCU keeps a tick, no event shows at once.
+    let load = load.replace("\"idlewise-call-rcu\" : \"\",", "");
+    for (answers, governor, least) in [
+        ("hrtimer", "menu", 99.5),
+        ("hrtimer", "teo", 99.5),
+        ("irq", "menu", 99.5),
+        // So many fewer choices that the first, which depend on what was before, count for more.
+        ("wheel-timer", "teo", 98.0),
+    ] {
+        let (file, trace) = (folder.path().join("reads.json"), folder.path().join("trace.txt"));
+        fs::write(&file, load.replace("\"hrtimer\"", &format!("\"{answers}\""))).unwrap();
+        let to = ["--write-trace", name(&trace), "--platform", "rk3399", "-g", governor, "--seconds", "2"];
+        let (status, _, why) = run(&[&["simulate", name(&file)][..], &to[..]].concat());
+        assert_eq!(status, Some(0), "{why}");
+        let json = run(&["replay", name(&trace), "-g", governor, "-f", "json"]).1;
+        let fidelity = &serde_json::from_str::<Value>(&json).unwrap()["traces"][0]["fidelity"];
+        for same in ["same_state_pct", "same_tick_pct"] {
+            let of = fidelity[same].as_f64().unwrap();
+            assert!(of > least, "{answers}, {governor}: {same} {of}: {fidelity}");
+        }
+        fs::remove_file(&trace).unwrap();
+        fs::remove_file(trace.with_extension("toml")).unwrap();
+    }
+}
+
+#[test]
 fn a_scrubbed_tape_replays_as_its_recording() {
     let folder = tempfile::tempdir().unwrap();
     let tape = folder.path().join("given.tape");

@@ -100,6 +100,8 @@ pub enum HrtimerOf {
     Tick,
     /// Of a task that sleeps, by number.
     Task(u32),
+    /// Of a device that answers by it, by the number of the task that waits.
+    Device(u32),
     /// Of the CPU's fair server.
     FairServer,
 }

@@ -6,7 +6,7 @@ use idlewise_workload::{Arrivals, Completion, Distribution, Random};
 use crate::state::Sim;
 use idlewise_parts::queue::{Irq, QueuedEvent};
 use idlewise_parts::timers::Waiter;
-use idlewise_parts::watch::Watch;
+use idlewise_parts::watch::{HrtimerOf, SimEvent, Watch};
 
 /// A drawn time, ns.
 pub(crate) fn sample(distribution: &Distribution, random: &mut Random) -> u64 {
@@ -33,17 +33,23 @@ impl<W: Watch> Sim<'_, W> {
         let ns = sample(&spec.latency, &mut d.random);
         let waiter = Waiter::Device { device, task };
         let timers = &mut self.cpus[cpu as usize].timers;
-        match spec.completion {
+        let at_ns = self.now_ns + ns;
+        let set = match spec.completion {
             Completion::Irq => {
                 let irq = Irq::Device { device, task };
-                self.queue.push(self.now_ns + ns, QueuedEvent::Interrupt { cpu, irq });
+                self.queue.push(at_ns, QueuedEvent::Interrupt { cpu, irq });
                 return;
             }
-            Completion::Hrtimer => timers.add(self.now_ns + ns, 0, waiter),
-            Completion::WheelTimer => {
-                timers.add_to_wheel(self.now_ns, ns, self.machine.grid, waiter);
+            Completion::Hrtimer => {
+                timers.add(at_ns, 0, waiter);
+                SimEvent::TimerSet { timer: HrtimerOf::Device(task), soft_ns: at_ns, hard_ns: at_ns }
             }
-        }
+            Completion::WheelTimer => {
+                let at_ns = timers.add_to_wheel(self.now_ns, ns, self.machine.grid, waiter);
+                SimEvent::WheelSet { task, at_ns }
+            }
+        };
+        self.watch.seen(self.now_ns, cpu, set);
         self.set_timer(cpu as usize);
     }
 

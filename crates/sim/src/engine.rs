@@ -447,23 +447,19 @@ impl<'a, W: Watch> Sim<'a, W> {
         match waiter {
             Waiter::Task { task, turn } => {
                 if self.tasks[task].turn == turn && self.tasks[task].state == State::Asleep {
-                    let seen = if of_wheel {
-                        SimEvent::WheelExpired { task }
-                    } else {
-                        SimEvent::TimerExpired { timer: HrtimerOf::Task(task) }
-                    };
-                    self.watch.seen(self.now_ns, c as u32, seen);
+                    let [expired, done] = of_timer(of_wheel, task, HrtimerOf::Task(task));
+                    self.watch.seen(self.now_ns, c as u32, expired);
                     self.wake(task, Some(c), self.called_at_ns(c));
-                    let seen = if of_wheel {
-                        SimEvent::WheelDone { task }
-                    } else {
-                        SimEvent::TimerDone { timer: HrtimerOf::Task(task) }
-                    };
-                    self.watch.seen(self.now_ns, c as u32, seen);
+                    self.watch.seen(self.now_ns, c as u32, done);
                 }
             }
             Waiter::Budget { task, turn } => self.budget_back(c, task, turn),
-            Waiter::Device { device, task } => self.device_done(c, device, task),
+            Waiter::Device { device, task } => {
+                let [expired, done] = of_timer(of_wheel, task, HrtimerOf::Device(task));
+                self.watch.seen(self.now_ns, c as u32, expired);
+                self.device_done(c, device, task);
+                self.watch.seen(self.now_ns, c as u32, done);
+            }
             Waiter::FairServer => self.fair_server_fired(c),
         }
     }
@@ -517,6 +513,15 @@ impl<'a, W: Watch> Sim<'a, W> {
         self.tell_clock(c, idlewise_freq::Event::Tick);
         self.turn_over(c, task);
         self.spread(c);
+    }
+}
+
+/// Expiry and end of a task's timer of the wheel, or of one of high resolution, as they are seen from outside.
+fn of_timer(of_wheel: bool, task: u32, timer: HrtimerOf) -> [SimEvent; 2] {
+    if of_wheel {
+        [SimEvent::WheelExpired { task }, SimEvent::WheelDone { task }]
+    } else {
+        [SimEvent::TimerExpired { timer }, SimEvent::TimerDone { timer }]
     }
 }
 

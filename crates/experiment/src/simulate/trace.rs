@@ -28,10 +28,12 @@ const TICK: u64 = 0xffff_8000_8010_0000;
 const WAKE: u64 = 0xffff_8000_8010_1000;
 const TIMEOUT: u64 = 0xffff_8000_8010_2000;
 const SERVER: u64 = 0xffff_8000_8010_3000;
-/// Timers, by CPU and by task.
+const ANSWER: u64 = 0xffff_8000_8010_4000;
+/// Timers, by CPU, by task, and of devices by the task that waits.
 const TICK_TIMERS: u64 = 0xffff_0000_1000_0000;
 const SERVER_TIMERS: u64 = 0xffff_0000_1800_0000;
 const TASK_TIMERS: u64 = 0xffff_0000_2000_0000;
+const DEVICE_TIMERS: u64 = 0xffff_0000_4000_0000;
 /// Bytes from one to the next.
 const TIMER_SIZE: u64 = 0x80;
 /// `HRTIMER_MODE_ABS` with `PINNED` and `HARD`, as the tick has it; with `HARD`, as the fair server; `ABS` alone, as sleeping
@@ -116,6 +118,7 @@ impl Names for TaskNames {
             WAKE => Some("hrtimer_wakeup"),
             TIMEOUT => Some("process_timeout"),
             SERVER => Some("dl_task_timer"),
+            ANSWER => Some("null_cmd_timer_expired"),
             _ => None,
         }
     }
@@ -254,6 +257,7 @@ impl<W: Write> Watch for Tracer<W> {
         let timer = |timer: HrtimerOf| match timer {
             HrtimerOf::Tick => (tick_timer, TICK, TICK_MODE),
             HrtimerOf::Task(task) => (task_timer(task), WAKE, TASK_MODE),
+            HrtimerOf::Device(task) => (DEVICE_TIMERS + u64::from(task) * TIMER_SIZE, ANSWER, TASK_MODE),
             HrtimerOf::FairServer => (SERVER_TIMERS + u64::from(place) * TIMER_SIZE, SERVER, SERVER_MODE),
         };
         let irq_of = |kind: IrqKind| match kind {
