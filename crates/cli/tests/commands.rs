@@ -689,6 +689,7 @@ fn published_tables_are_listed_and_laid_beside_ours() {
     assert_eq!(json["schema"], "idlewise.reproduce/5");
     assert_eq!(json["experiments"][0]["cells"].as_array().unwrap().len(), 4 * 7);
     refused(&["reproduce", "walt-rmap"], &["there is no experiment walt-rmap", "walt-ramp"]);
+    refused(&["reproduce", "6.3"], &["there is no experiment 6.3", "idlewise reproduce --list"]);
 }
 
 #[test]

@@ -698,7 +698,7 @@ pub fn find(name_or_path: &str) -> Result<Experiment, CommandError> {
         return Experiment::from_toml(text, &format!("experiments/{id}.toml"));
     }
     let path = Path::new(name_or_path);
-    if !path.exists() && !name_or_path.contains('/') && path.extension().is_none() {
+    if !path.exists() && !name_or_path.contains('/') && path.extension().is_none_or(|e| e != "toml") {
         let known: Vec<&str> = SHIPPED.iter().map(|(id, _)| *id).collect();
         return Err(CommandError::Unknown {
             what: Named::Experiment,
