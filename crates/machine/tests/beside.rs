@@ -7,37 +7,56 @@ use std::path::{Path, PathBuf};
 use idlewise_experiment::beside::{Pair, beside};
 use idlewise_experiment::simulate::SimulateRequest;
 use idlewise_machine::boot::guest;
-use idlewise_platform::Platform;
 use idlewise_recording::RecordingOptions;
 
-/// Two seconds of the load `stages` under teo, on a guest that is an RK3399; what no reader looks at is cut out of it.
-const RECORDING: &str = "tests/data/lab/stages-teo.txt.xz";
-const LOAD: &str = "docs/guide/example/beside/stages.json";
+/// What a guest that is an RK3399 did, cut to what readers look at: the load, the kernel's governor, the recording.
+struct Run {
+    load: &'static str,
+    governor: &'static str,
+    recording: &'static str,
+    seconds: u64,
+}
+
+const STAGES: Run = Run {
+    load: "docs/guide/example/beside/stages.json",
+    governor: "teo",
+    recording: "tests/data/lab/stages-teo.txt.xz",
+    seconds: 2,
+};
+
+/// 0.45 seconds of it; the simulation's first 0.15 are those before fio reads.
+const READS: Run = Run {
+    load: "docs/guide/example/beside/reads.json",
+    governor: "menu-6.1",
+    recording: "tests/data/lab/reads-menu.txt.xz",
+    seconds: 4,
+};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-fn laid_beside(machine: &Platform) -> Pair {
+fn laid_beside(run: &Run) -> Pair {
+    let machine = guest(&idlewise_platform::find("rk3399").unwrap(), false);
     let folder = tempfile::tempdir().unwrap();
-    let (trace, toml) = (folder.path().join("stages.txt"), folder.path().join("machine.toml"));
+    let (trace, toml) = (folder.path().join("recording.txt"), folder.path().join("machine.toml"));
     let mut text = String::new();
-    let file = std::fs::File::open(root().join(RECORDING)).unwrap();
+    let file = std::fs::File::open(root().join(run.recording)).unwrap();
     liblzma::read::XzDecoder::new(file).read_to_string(&mut text).unwrap();
     std::fs::write(&trace, text).unwrap();
     std::fs::write(&toml, machine.to_toml()).unwrap();
     let asked = SimulateRequest {
-        workload: root().join(LOAD).display().to_string(),
+        workload: root().join(run.load).display().to_string(),
         cpufreq: vec!["performance".to_owned()],
         signals: vec!["pelt".to_owned()],
         kernel: "6.12".to_owned(),
-        duration_ns: Some(2_000_000_000),
+        duration_ns: Some(run.seconds * 1_000_000_000),
         seed: 1,
         ..SimulateRequest::default()
     };
     let options = RecordingOptions {
         recorded_on: Some(toml.display().to_string()),
-        kernel_governor: Some("teo".to_owned()),
+        kernel_governor: Some(run.governor.to_owned()),
         ..RecordingOptions::default()
     };
     beside(&asked, &[trace], &options, &|_| {}).unwrap().pairs.remove(0)
@@ -45,8 +64,7 @@ fn laid_beside(machine: &Platform) -> Pair {
 
 #[test]
 fn a_booted_kernel_and_its_simulation_are_within_two_points() {
-    let machine = guest(&idlewise_platform::find("rk3399").unwrap(), false);
-    let pair = laid_beside(&machine);
+    let pair = laid_beside(&STAGES);
     let [deep, shallow] = pair.gap();
     assert!(deep.abs() < 2.0 && shallow.abs() < 2.0, "too deep {deep:+.2}, too shallow {shallow:+.2}");
     let (real, simulated) = (pair.real.wakeups_per_s, pair.simulated.wakeups_per_s);
@@ -59,4 +77,13 @@ fn a_booted_kernel_and_its_simulation_are_within_two_points() {
         let (a, b) = (latency(name, &pair.real.tasks), latency(name, &pair.simulated.tasks));
         assert!((a - b).abs() < 6_000.0, "{name}: {a} ns, {b} ns");
     }
+}
+
+#[test]
+fn ticks_that_rcu_keeps_in_idle_are_simulated() {
+    let pair = laid_beside(&READS);
+    let [deep, shallow] = pair.gap();
+    assert!(deep.abs() < 2.0 && shallow.abs() < 2.0, "too deep {deep:+.2}, too shallow {shallow:+.2}");
+    let (real, simulated) = (pair.real.wakeups_per_s, pair.simulated.wakeups_per_s);
+    assert!((real - simulated).abs() < 0.1 * real, "{real} wakeups/s, {simulated}");
 }
