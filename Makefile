@@ -102,7 +102,9 @@ beside: build ## the simulator against real programs in booted kernels: 5 loads,
 		load=$$(basename $$file .json); \
 		workload="rt-app --rt-app-file $$file"; \
 		[ $$load != reads ] || workload=fio; \
-		for platform in rk3399 pixel6; do \
+		platforms="rk3399 pixel6"; \
+		[ $$load != reads ] || platforms="$$platforms juno hikey960 imx8mm"; \
+		for platform in $$platforms; do \
 			$(IDLEWISE) boot run --workload $$workload --platform $$platform --governor $(BESIDE) \
 				--without-true-inputs --seconds 6 --settle 130 --starts $(STARTS) \
 				--to target/beside/$$load >&2; \

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! RCU, as far as it keeps ticks: who waits for a grace period, and when one is over.
 //!
-//! A CPU whose callbacks wait needs its tick, in idle, too. Its next tick asks for a grace period, unless one has begun, which
-//! came too late for them: then they wait for the next. The kernel's thread `rcu_preempt` begins it, and looks some jiffies
-//! later at what the CPUs do. One that is idle has passed a quiescent state, so has one whose tick has noticed the grace period;
-//! the one on which the thread runs is neither, unless it ticks, so that most grace periods need a second look. The tick after
-//! the end invokes the callbacks. (Seen so in recordings of Linux 6.12; `docs/validation/simulation-against-real-runs.md`.)
+//! A CPU with callbacks needs its tick, also in idle. Ticks do the work: one sees new callbacks and asks for a grace period, which
+//! for those that come during one is the next. A tick notices that one has begun, the tick behind it reports that the CPU has
+//! passed a quiescent state, and one notices the end and invokes what waited for it. The kernel's thread, `rcu_preempt`, begins a
+//! grace period, and looks some jiffies later: a CPU that is idle is quiet, too, and at a second look one that was in between. The
+//! last report wakes it at once. Where the thread's own CPU is idle before its next tick, that takes the second look.
+//!
+//! So it is with preemptible RCU in recordings of Linux 6.12 (`docs/validation/simulation-against-real-runs.md`). Not here:
+//! callbacks that other threads take care of (`rcu_nocbs`, as phones often have: no tick is kept) or that are lazy, readers that
+//! are preempted, grace periods that somebody waits for or hurries.
 
 use idlewise_model::TickGrid;
 
@@ -28,15 +32,18 @@ pub struct Rcu {
     thread_sleeps: bool,
 }
 
-/// What waits on a CPU: its newest callbacks, and those for which a grace period was asked.
+/// What a CPU has and knows; grace periods by number, from 1.
 #[derive(Clone, Copy, Debug, Default)]
 struct Callbacks {
     /// No tick has seen the newest yet.
     new: bool,
-    /// The grace period that the others wait for.
-    wait_for: Option<u64>,
-    /// The last grace period whose beginning a tick has noticed.
+    /// The grace periods that the others wait for, the earlier first.
+    wait_for: [Option<u64>; 2],
+    /// The last one whose beginning, and whose end, it has noticed.
     noticed: u64,
+    noticed_end: u64,
+    /// The last one in which it is known to be quiet.
+    quiet: u64,
 }
 
 /// What a tick has to do for RCU.
@@ -44,8 +51,19 @@ struct Callbacks {
 pub struct TickWork {
     /// The tick has raised RCU's softirq, which runs behind it.
     pub softirq: bool,
-    /// It, or a timer that it has run, wakes the thread.
+    /// The thread is to wake up.
     pub wakes_thread: bool,
+    /// And its timer, which is set, is not needed any more.
+    pub cancels_timer: bool,
+}
+
+impl Callbacks {
+    /// Those that nobody has seen wait for grace period `n`.
+    fn see(&mut self, n: u64) {
+        self.new = false;
+        let free = self.wait_for.iter().position(|w| w.is_none_or(|own| own == n)).unwrap_or(1);
+        self.wait_for[free] = Some(n);
+    }
 }
 
 impl Rcu {
@@ -73,54 +91,84 @@ impl Rcu {
     #[inline]
     #[must_use]
     pub fn needs_tick(&self, c: usize) -> bool {
-        self.cpus[c].new || self.cpus[c].wait_for.is_some()
+        self.cpus[c].new || self.cpus[c].wait_for[0].is_some()
     }
 
-    /// The tick of CPU `c` runs at `now_ns`.
-    pub fn tick(&mut self, c: usize, now_ns: u64) -> TickWork {
+    /// Whether a tick at `now_ns` finds the thread's timer due, which then is set no more: it is nobody's own, and runs where a
+    /// tick does.
+    pub fn timer_expires(&mut self, now_ns: u64) -> bool {
+        let due = self.looks_at_ns <= now_ns;
+        if due {
+            self.looks_at_ns = NEVER_NS;
+            self.thread_sleeps = false;
+        }
+        due
+    }
+
+    /// The tick of CPU `c` runs.
+    pub fn tick(&mut self, c: usize) -> TickWork {
         let over = self.begun - u64::from(self.runs);
         let cpu = &mut self.cpus[c];
-        let done = cpu.wait_for.is_some_and(|n| n <= over);
+        let reports = self.runs && cpu.noticed == self.begun && cpu.quiet < self.begun;
+        if reports {
+            cpu.quiet = self.begun;
+        }
+        let ends = cpu.noticed_end < over;
         let begins = self.runs && cpu.noticed < self.begun;
-        let asks = cpu.new && cpu.wait_for.is_none_or(|n| n <= over) && (done || begins || !self.runs);
+        (cpu.noticed, cpu.noticed_end) = (self.begun, over);
+        let done = cpu.wait_for[0].is_some_and(|n| n <= over);
         if done {
-            cpu.wait_for = None;
+            cpu.wait_for = [cpu.wait_for[1].filter(|n| *n > over), None];
         }
-        if begins {
-            cpu.noticed = self.begun;
-        }
+        let asks = cpu.new && (ends || begins || !self.runs);
         if asks {
-            cpu.new = false;
-            cpu.wait_for = Some(self.begun + 1);
+            cpu.see(self.begun + 1);
             self.asked = true;
         }
-        // A timer that is nobody's own runs where a tick does: on the CPU that waits, which cannot stop its.
-        let due = self.looks_at_ns <= now_ns && self.needs_tick(c);
-        let wakes_thread = self.thread_sleeps && (due || (self.asked && !self.runs));
+        let wakes_thread =
+            self.thread_sleeps && if self.runs { reports && self.all_quiet() } else { self.asked };
+        let cancels_timer = wakes_thread && self.looks_at_ns != NEVER_NS;
         if wakes_thread {
-            self.thread_sleeps = false;
-            self.looks_at_ns = NEVER_NS;
+            (self.thread_sleeps, self.looks_at_ns) = (false, NEVER_NS);
         }
-        TickWork { softirq: done || begins || asks, wakes_thread }
+        TickWork { softirq: reports || ends || begins || done || asks, wakes_thread, cancels_timer }
     }
 
-    /// The thread runs at `now_ns`, does what there is to do, and sleeps. `is_idle` says it of a CPU.
-    pub fn thread_runs(&mut self, now_ns: u64, is_idle: impl Fn(usize) -> bool) {
+    fn all_quiet(&self) -> bool {
+        self.cpus.iter().all(|cpu| cpu.quiet == self.begun)
+    }
+
+    /// The thread runs on CPU `c` at `now_ns`, does what there is to do, and sleeps: until the time that is given, if it is one, ns.
+    /// `is_idle` says it of a CPU.
+    pub fn thread_runs(&mut self, c: usize, now_ns: u64, is_idle: impl Fn(usize) -> bool) -> Option<u64> {
         self.thread_sleeps = true;
-        if self.runs {
-            let quiet = |c: usize, cpu: &Callbacks| cpu.noticed == self.begun || is_idle(c);
-            self.runs = !(self.looked || self.cpus.iter().enumerate().all(|(c, cpu)| quiet(c, cpu)));
+        self.looks_at_ns = NEVER_NS;
+        if self.runs && !self.all_quiet() {
+            for (number, cpu) in self.cpus.iter_mut().enumerate() {
+                if self.looked || is_idle(number) {
+                    cpu.quiet = self.begun;
+                }
+            }
             self.looked = true;
+        }
+        if self.runs && self.all_quiet() {
+            self.runs = false;
+            if self.cpus[c].new {
+                self.cpus[c].see(self.begun + 1);
+                self.asked = true;
+            }
         }
         if !self.runs && self.asked {
             self.asked = false;
             self.begun += 1;
             (self.runs, self.looked) = (true, false);
+            self.cpus[c].noticed = self.begun;
         }
-        if self.runs {
+        self.runs.then(|| {
             let wait_ns = jiffies_to_look(self.grid) * self.grid.period_ns;
             self.looks_at_ns = wheel_expiry_ns(now_ns, wait_ns, self.grid);
-        }
+            self.looks_at_ns
+        })
     }
 }
 
@@ -136,45 +184,66 @@ mod tests {
     use super::*;
 
     const MS: u64 = 1_000_000;
+    const NOTHING: TickWork = TickWork { softirq: false, wakes_thread: false, cancels_timer: false };
+    const WORK: TickWork = TickWork { softirq: true, ..NOTHING };
+    const WAKES: TickWork = TickWork { wakes_thread: true, ..WORK };
 
     #[test]
     fn a_callback_keeps_the_tick_until_a_grace_period_has_passed() {
         let mut rcu = Rcu::new(2, TickGrid::from_hz(1000));
-        rcu.thread_runs(0, |_| true);
-        assert_eq!(rcu.tick(0, MS), TickWork::default());
+        assert_eq!(rcu.thread_runs(1, 0, |_| true), None);
+        assert_eq!(rcu.tick(0), NOTHING);
         rcu.leave(0);
         assert!(rcu.needs_tick(0) && !rcu.needs_tick(1));
-        assert_eq!(rcu.tick(0, 2 * MS), TickWork { softirq: true, wakes_thread: true });
-        rcu.thread_runs(2 * MS + 600_000, |c| c == 0);
-        assert_eq!(rcu.tick(0, 3 * MS), TickWork { softirq: true, wakes_thread: false });
-        assert_eq!(rcu.tick(0, 5 * MS), TickWork::default());
+        assert_eq!(rcu.tick(0), WAKES);
         // Three jiffies from the one after: the wheel never is early.
-        assert_eq!(rcu.tick(0, 6 * MS), TickWork { softirq: false, wakes_thread: true });
-        // CPU 1 runs the thread, and does not tick.
-        rcu.thread_runs(6 * MS + 600_000, |c| c == 0);
-        assert_eq!(rcu.tick(0, 10 * MS), TickWork { softirq: false, wakes_thread: true });
-        rcu.thread_runs(10 * MS + 500_000, |c| c == 0);
+        assert_eq!(rcu.thread_runs(1, 2 * MS + 600_000, |c| c == 0), Some(6 * MS));
+        // It notices the beginning, and reports; CPU 1, which runs the thread, does not tick.
+        assert_eq!([rcu.tick(0), rcu.tick(0), rcu.tick(0)], [WORK, WORK, NOTHING]);
+        assert!(!rcu.timer_expires(5 * MS) && rcu.timer_expires(6 * MS) && !rcu.timer_expires(6 * MS));
+        assert_eq!(rcu.thread_runs(1, 6 * MS + 600_000, |c| c == 0), Some(10 * MS));
+        assert!(rcu.timer_expires(10 * MS));
+        assert_eq!(rcu.thread_runs(1, 10 * MS + 500_000, |c| c == 0), None);
         assert!(rcu.needs_tick(0));
-        assert_eq!(rcu.tick(0, 11 * MS), TickWork { softirq: true, wakes_thread: false });
+        assert_eq!(rcu.tick(0), WORK);
+        assert!(!rcu.needs_tick(0));
+        assert_eq!(rcu.tick(0), NOTHING);
+    }
+
+    #[test]
+    fn the_last_report_ends_it_at_once() {
+        let mut rcu = Rcu::new(1, TickGrid::from_hz(1000));
+        rcu.thread_runs(0, 0, |_| false);
+        rcu.leave(0);
+        assert_eq!(rcu.tick(0), WAKES);
+        assert_eq!(rcu.thread_runs(0, MS, |_| false), Some(5 * MS));
+        // Its own CPU has noticed the beginning.
+        assert_eq!(rcu.tick(0), TickWork { cancels_timer: true, ..WAKES });
+        assert_eq!(rcu.thread_runs(0, 2 * MS, |_| false), None);
+        assert!(!rcu.timer_expires(9 * MS) && rcu.needs_tick(0));
+        assert_eq!(rcu.tick(0), WORK);
         assert!(!rcu.needs_tick(0));
     }
 
     #[test]
     fn a_callback_that_comes_too_late_waits_for_the_next_grace_period() {
         let mut rcu = Rcu::new(2, TickGrid::from_hz(250));
-        rcu.thread_runs(0, |_| true);
+        rcu.thread_runs(1, 0, |_| true);
         rcu.leave(0);
-        assert!(rcu.tick(0, 4 * MS).wakes_thread);
-        rcu.thread_runs(5 * MS, |_| true);
+        assert_eq!(rcu.tick(0), WAKES);
+        rcu.thread_runs(1, 5 * MS, |_| true);
+        rcu.leave(0);
         rcu.leave(1);
-        assert_eq!(rcu.tick(1, 8 * MS), TickWork { softirq: true, wakes_thread: false });
-        assert!(rcu.tick(0, 12 * MS).wakes_thread);
-        // All are quiet at the first look; the second grace period begins at once.
-        rcu.thread_runs(13 * MS, |_| true);
-        assert!(rcu.tick(0, 16 * MS).softirq && !rcu.needs_tick(0));
-        assert!(rcu.tick(1, 16 * MS).softirq && rcu.needs_tick(1));
-        assert!(rcu.tick(1, 20 * MS).wakes_thread);
-        rcu.thread_runs(21 * MS, |_| true);
-        assert!(rcu.tick(1, 24 * MS).softirq && !rcu.needs_tick(1));
+        // CPU 0's are seen with the beginning; CPU 1, which runs the thread, has noticed that before.
+        assert_eq!([rcu.tick(0), rcu.tick(1)], [WORK, WORK]);
+        assert!(rcu.timer_expires(12 * MS));
+        // All are quiet at the first look; the second grace period begins at once, for both.
+        assert_eq!(rcu.thread_runs(1, 13 * MS, |_| true), Some(20 * MS));
+        assert_eq!([rcu.tick(0), rcu.tick(1)], [WORK, WORK]);
+        assert!(rcu.needs_tick(0) && rcu.needs_tick(1));
+        assert!(rcu.timer_expires(20 * MS));
+        assert_eq!(rcu.thread_runs(1, 21 * MS, |_| true), None);
+        assert_eq!([rcu.tick(0), rcu.tick(1)], [WORK, WORK]);
+        assert!(!rcu.needs_tick(0) && !rcu.needs_tick(1));
     }
 }

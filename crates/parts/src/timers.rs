@@ -18,6 +18,8 @@ pub enum Waiter {
     Device { device: u32, task: u32 },
     /// The CPU's fair server.
     FairServer,
+    /// RCU's thread. Its timer is no CPU's own.
+    Rcu,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

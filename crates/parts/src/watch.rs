@@ -65,6 +65,10 @@ pub enum SimEvent {
         /// When it is due, ns.
         at_ns: u64,
     },
+    /// A wheel timer that was set will not expire.
+    WheelCancelled {
+        task: u32,
+    },
     /// The tick's handler runs what the wheel has due.
     WheelRuns,
     /// A wheel timer has expired.

@@ -409,6 +409,7 @@ impl<'a, W: Watch> Sim<'a, W> {
             self.watch.seen(now_ns, c as u32, SimEvent::TimerDone { timer: HrtimerOf::Tick });
             self.tick_is_set(c);
             self.run_wheel(c);
+            self.tick_of_rcu(c);
         }
     }
 
@@ -425,7 +426,8 @@ impl<'a, W: Watch> Sim<'a, W> {
     /// The tick's handler looks at the wheel.
     fn run_wheel(&mut self, c: usize) {
         let mut ran = false;
-        while let Some(waiter) = self.cpus[c].timers.expired_of_wheel(self.now_ns) {
+        let mut of_rcu = self.rcu.timer_expires(self.now_ns).then_some(Waiter::Rcu);
+        while let Some(waiter) = of_rcu.take().or_else(|| self.cpus[c].timers.expired_of_wheel(self.now_ns)) {
             if !ran {
                 self.watch.seen(self.now_ns, c as u32, SimEvent::WheelRuns);
             }
@@ -461,6 +463,7 @@ impl<'a, W: Watch> Sim<'a, W> {
                 self.watch.seen(self.now_ns, c as u32, done);
             }
             Waiter::FairServer => self.fair_server_fired(c),
+            Waiter::Rcu => self.rcu_timer_expired(c),
         }
     }
 
@@ -482,24 +485,12 @@ impl<'a, W: Watch> Sim<'a, W> {
         }
     }
 
-    fn tick_of_rcu(&mut self, c: usize) {
-        let Some(thread) = self.rcu_thread else { return };
-        let work = self.rcu.tick(c, self.now_ns);
-        if work.softirq {
-            self.watch.seen(self.now_ns, c as u32, SimEvent::RcuRuns);
-        }
-        if work.wakes_thread {
-            self.wake(thread, Some(c), self.now_ns);
-        }
-    }
-
     /// The scheduler's part of the tick.
     fn tick(&mut self, c: usize) {
         let now_ns = self.now_ns;
         self.charge(c);
         self.load.pass(&mut self.cpus[c], now_ns);
         self.load.tell(|w| w.tick(c as u32, now_ns));
-        self.tick_of_rcu(c);
         let Some(task) = self.cpus[c].curr else { return self.spread(c) };
         let t = &mut self.tasks[task];
         let rank = t.rank();

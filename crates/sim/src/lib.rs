@@ -14,6 +14,7 @@ mod engine;
 mod idle;
 mod place;
 mod qos;
+mod rcu;
 mod run;
 mod sched;
 mod server;

@@ -5,7 +5,7 @@ use idlewise_workload::{ResourceKind, SleepTimer, TimerMode};
 
 use crate::device::sample;
 use crate::state::Sim;
-use crate::state::cpu::{Mode, Then};
+use crate::state::cpu::Then;
 use crate::state::task::Left;
 use idlewise_parts::SimError;
 use idlewise_parts::program::{Step, TimerAt};
@@ -202,8 +202,7 @@ impl<W: Watch> Sim<'_, W> {
                 false
             }
             Step::GracePeriods => {
-                let asleep = |cpu: usize| matches!(self.cpus[cpu].mode, Mode::Sleep | Mode::Poll);
-                self.rcu.thread_runs(self.now_ns, asleep);
+                self.rcu_thread_runs(c, task);
                 true
             }
             Step::Class(class, clamps) => {

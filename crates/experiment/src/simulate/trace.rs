@@ -336,6 +336,9 @@ impl<W: Write> Watch for Tracer<W> {
                 };
                 self.write(cpu, runs, kind);
             }
+            SimEvent::WheelCancelled { task } => {
+                self.write(cpu, runs, EventKind::TimerCancel { timer: task_timer(task) });
+            }
             SimEvent::WheelRuns => self.write(cpu, runs, EventKind::SoftirqEntry { vec: TIMER_SOFTIRQ }),
             SimEvent::WheelExpired { task } => {
                 let now = self.jiffies(at_ns);
