@@ -223,7 +223,7 @@ impl Program {
 fn rcu_thread() -> TaskProgram {
     let forever = Step::Times { counter: 0, times: None };
     TaskProgram {
-        instances: 1,
+        instances: 0,
         delay_ns: 0,
         class: Class::Fair { nice: 0, slice_ns: None },
         clamps: Clamps::default(),

@@ -315,7 +315,12 @@ impl Samples {
 /// Where the samples of the experiment in the file at `path` are.
 #[must_use]
 pub fn next_to(path: &Path) -> PathBuf {
-    path.with_extension("samples.toml")
+    if path.extension().is_some_and(|e| e == "toml") {
+        return path.with_extension("samples.toml");
+    }
+    let mut whole = path.as_os_str().to_owned();
+    whole.push(".samples.toml");
+    whole.into()
 }
 
 /// The first unknown whose samples gather at an end of its range that they could pass.

@@ -468,3 +468,11 @@ fn the_times_of_pelt_are_those_worked_out_by_hand() {
         assert!((ours(row, "4.13 on, updates every ms") - every_ms).abs() < 1e-9, "{row}");
     }
 }
+
+#[test]
+fn files_that_differ_after_a_dot_have_samples_of_their_own() {
+    let of = |name: &str| next_to(Path::new(name));
+    assert_eq!(of("a/mine.toml"), Path::new("a/mine.samples.toml"));
+    assert_eq!(of("6.3"), Path::new("6.3.samples.toml"));
+    assert_ne!(of("6.3"), of("6.4"));
+}

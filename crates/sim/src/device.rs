@@ -19,15 +19,19 @@ impl<W: Watch> Sim<'_, W> {
         let d = &mut self.devices.0[device as usize];
         d.asked.push((task, self.now_ns));
         if self.workload.devices[device as usize].depth.is_none_or(|depth| d.busy < depth) {
-            self.serve(c as u32, device, task);
+            self.serve(c, c as u32, device, task);
         } else {
             d.waiting.push_back((task, c as u32));
         }
     }
 
-    fn serve(&mut self, asker: u32, device: u32, task: u32) {
+    /// The device begins with a request of `asker`; `c` is what makes it. A timer that answers is its own, unless the device has
+    /// another CPU: no kernel sets one there, and a trace has none.
+    fn serve(&mut self, c: usize, asker: u32, device: u32, task: u32) {
         let spec = &self.workload.devices[device as usize];
-        let cpu = self.program.device_cpus[device as usize].unwrap_or(asker);
+        let by_timer = spec.completion != Completion::Irq;
+        let fixed = self.program.device_cpus[device as usize];
+        let cpu = fixed.unwrap_or(if by_timer { c as u32 } else { asker });
         let d = &mut self.devices.0[device as usize];
         d.busy += 1;
         let ns = sample(&spec.latency, &mut d.random);
@@ -49,7 +53,9 @@ impl<W: Watch> Sim<'_, W> {
                 SimEvent::WheelSet { task, at_ns }
             }
         };
-        self.watch.seen(self.now_ns, cpu, set);
+        if fixed.is_none() {
+            self.watch.seen(self.now_ns, cpu, set);
+        }
         self.set_timer(cpu as usize);
     }
 
@@ -62,7 +68,7 @@ impl<W: Watch> Sim<'_, W> {
             d.latency_ns.push(u32::try_from(self.now_ns - asked_ns).unwrap_or(u32::MAX));
         }
         if let Some((next, cpu)) = d.waiting.pop_front() {
-            self.serve(cpu, device, next);
+            self.serve(c, cpu, device, next);
         }
         self.wake(task, Some(c), self.called_at_ns(c));
     }

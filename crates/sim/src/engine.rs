@@ -126,8 +126,12 @@ impl<'a, W: Watch> Sim<'a, W> {
         }
         sim.begun = sim.alive;
         if program.rcu {
-            // The run does not wait for its end.
-            (sim.rcu_thread, sim.alive) = (Some(sim.begun - 1), sim.alive - 1);
+            // It has been there, asleep, since the kernel began; no run waits for its end.
+            let number = program.tasks.len() as u32 - 1;
+            let task = sim.make(number);
+            sim.tasks[task].state = State::Asleep;
+            sim.watch.seen(0, sim.tasks[task].cpu, SimEvent::Made { task, program: number });
+            (sim.rcu_thread, sim.alive) = (Some(task), sim.begun);
         }
         sim.begin_arrivals();
         sim.queue.push(setting.duration_ns, QueuedEvent::End);
@@ -458,9 +462,14 @@ impl<'a, W: Watch> Sim<'a, W> {
             Waiter::Budget { task, turn } => self.budget_back(c, task, turn),
             Waiter::Device { device, task } => {
                 let [expired, done] = of_timer(of_wheel, task, HrtimerOf::Device(task));
-                self.watch.seen(self.now_ns, c as u32, expired);
+                let is_seen = self.program.device_cpus[device as usize].is_none();
+                if is_seen {
+                    self.watch.seen(self.now_ns, c as u32, expired);
+                }
                 self.device_done(c, device, task);
-                self.watch.seen(self.now_ns, c as u32, done);
+                if is_seen {
+                    self.watch.seen(self.now_ns, c as u32, done);
+                }
             }
             Waiter::FairServer => self.fair_server_fired(c),
             Waiter::Rcu => self.rcu_timer_expired(c),

@@ -360,32 +360,44 @@ impl<W: Watch> Sim<'_, W> {
         self.load.pelt.remove(&mut self.cpus[c].pelt, &mut t.pelt, self.now_ns);
     }
 
-    /// A deadline task's time in this period is used up, or a new period begins.
+    /// A deadline task's time in this period is used up, or a new period begins. Timers that were set when it began to run here
+    /// before may come earlier, and say nothing.
     pub(crate) fn budget_back(&mut self, c: usize, task: u32, turn: u32) {
         let Class::Deadline { runtime_ns, period_ns, deadline_ns } = self.tasks[task].class else { return };
-        if self.tasks[task].turn != turn {
+        if self.tasks[task].turn != turn || self.tasks[task].cpu as usize != c {
             return;
         }
+        let start_ns = self.tasks[task].deadline_at_ns - deadline_ns + period_ns;
+        let runs = self.cpus[c].curr == Some(task);
         match self.tasks[task].state {
             State::Running => {
                 self.charge(c);
                 if self.tasks[task].budget_ns > 0 {
                     return;
                 }
-                // Until the next period it is as if it slept.
-                let start_ns = self.tasks[task].deadline_at_ns - deadline_ns + period_ns;
-                self.tasks[task].state = State::Throttled;
-                self.cpus[c].timers.add(start_ns.max(self.now_ns), 0, Waiter::Budget { task, turn });
-                self.cpus[c].need_resched = true;
             }
-            State::Throttled => {
-                let t = &mut self.tasks[task];
-                t.budget_ns = runtime_ns;
-                t.deadline_at_ns = self.now_ns + deadline_ns;
-                self.enqueue(task);
-                self.preempt(task, Some(c));
-            }
-            _ => {}
+            State::Throttled if self.now_ns >= start_ns => {}
+            _ => return,
+        }
+        if start_ns > self.now_ns {
+            // Until the next period it is as if it slept.
+            self.tasks[task].state = State::Throttled;
+            self.cpus[c].timers.add(start_ns, 0, Waiter::Budget { task, turn });
+            self.cpus[c].need_resched = true;
+            return;
+        }
+        let t = &mut self.tasks[task];
+        t.budget_ns = runtime_ns;
+        t.deadline_at_ns = self.now_ns + deadline_ns;
+        if runs {
+            // It has not been switched out since.
+            t.state = State::Running;
+            self.cpus[c].timers.add(self.now_ns + runtime_ns, 0, Waiter::Budget { task, turn });
+        } else {
+            let (walt, now_ns) = (t.walt, self.now_ns);
+            self.load.tell(|w| w.wake(walt, c as u32, now_ns));
+            self.enqueue(task);
+            self.preempt(task, Some(c));
         }
     }
 

@@ -324,7 +324,7 @@ impl<W: Watch> Sim<'_, W> {
 
     /// How many tasks forks have made.
     fn forks(&self) -> u32 {
-        self.tasks.0.len() as u32 - self.begun
+        self.tasks.0.len() as u32 - self.begun - u32::from(self.rcu_thread.is_some())
     }
 
     fn name_of(&self, task: u32) -> String {

@@ -3,12 +3,12 @@
 
 use crate::common;
 
-use common::{Log, MS, Nobody, US, platform, run, setting, sleep, task, work, workload};
+use common::{Log, MS, Nobody, US, platform, run, run_with, setting, sleep, task, work, workload};
 use idlewise_governor::{Instance, Spec};
 use idlewise_model::Counted;
 use idlewise_parts::{Costs, HrtimerOf, Machine, SimEvent};
 use idlewise_platform::Platform;
-use idlewise_sim::{Outcome, simulate};
+use idlewise_sim::{Outcome, Setting, Signal, simulate};
 use idlewise_workload::{
     Arrivals, Completion, Device, DeviceId, Distribution, Event, Frame, FrameId, IrqCpu, Policy, Resource,
     ResourceId, ResourceKind, Sched, SleepTimer, Source, SourceId, Task, TimerMode, Workload,
@@ -376,4 +376,40 @@ fn a_sleep_begins_before_its_call_is_over_and_a_call_that_only_wakes_is_shorter(
         _ => None,
     });
     assert_eq!(asked, Some(5 * MS - 8 * US));
+}
+
+#[test]
+fn a_deadline_task_that_waits_for_its_next_period_is_in_one_place_at_a_time() {
+    let platform = platform(8);
+    let machine = Machine {
+        costs: Costs { irq_exit_ns: 14_000, ..Costs::default() },
+        ..Machine::new(&platform, 1000, None)
+    };
+    let dl = |runtime: u32| format!(r#""policy":"SCHED_DEADLINE","dl-runtime":{runtime},"dl-period":10000"#);
+    for (tasks, signal) in [
+        (
+            format!(r#""t":{{"instance":3,{},"run":100,"lock":"b","run":100,"unlock":"b"}}"#, dl(500)),
+            Signal::Pelt,
+        ),
+        (
+            format!(
+                r#""r":{{"sleep":100,"resume":"q"}},"t":{{"instance":20,{},"run":100,"suspend":"q"}}"#,
+                dl(500)
+            ),
+            Signal::Pelt,
+        ),
+        (
+            format!(r#""t":{{"instance":20,{},"run":100,"sleep":500}}"#, dl(2000)),
+            Signal::Walt(idlewise_signal::walt::Config::android()),
+        ),
+    ] {
+        let load = Workload::from_text("dl.json", &format!(r#"{{"tasks":{{{tasks}}}}}"#)).unwrap();
+        for seed in 1..=4 {
+            let asked = Setting { seed, signal: signal.clone(), stagger_ns: 100_000, ..setting(1000) };
+            let (out, _) = run_with(&machine, &load, "menu", &asked);
+            // Each gets what it asked for at most, and the last of its time is charged when it has run.
+            let share = out.tasks.last().unwrap().run_ns as f64 / out.end_ns as f64;
+            assert!(share > 0.05 && share < 20.0 * 0.22, "{tasks}: {share}");
+        }
+    }
 }

@@ -41,6 +41,9 @@ const TIMER_SIZE: u64 = 0x80;
 const TICK_MODE: HrtimerMode = HrtimerMode(0x0a);
 const SERVER_MODE: HrtimerMode = HrtimerMode(0x08);
 const TASK_MODE: HrtimerMode = HrtimerMode(0);
+/// A wheel timer that stays on its CPU (`TIMER_PINNED`).
+const PINNED: u32 = 0x10_0000;
+const RCU_THREAD: &str = "rcu_preempt";
 /// `TASK_INTERRUPTIBLE`.
 const SLEEPS: u64 = 1;
 
@@ -155,12 +158,7 @@ impl<W: Write> Tracer<W> {
             out,
             names: TaskNames {
                 comms: Vec::new(),
-                programs: workload
-                    .tasks
-                    .iter()
-                    .map(|t| short(&t.name))
-                    .chain(["rcu_preempt".into()])
-                    .collect(),
+                programs: workload.tasks.iter().map(|t| short(&t.name)).chain([RCU_THREAD.into()]).collect(),
                 devices: workload.devices.iter().map(|d| d.name.clone()).collect(),
                 sources: workload.sources.iter().map(|s| s.name.clone()).collect(),
             },
@@ -326,13 +324,15 @@ impl<W: Write> Watch for Tracer<W> {
                 self.write(cpu, runs, EventKind::HrtimerExpireExit { hrtimer: timer(of).0 });
             }
             SimEvent::WheelSet { task, at_ns: due_ns } => {
+                // Timers of tasks run on their CPU here; that of RCU's thread, where a tick is.
+                let is_rcu = self.names.comms.get(task as usize).is_some_and(|comm| comm == RCU_THREAD);
                 let kind = EventKind::TimerStart {
                     timer: task_timer(task),
                     function: TIMEOUT,
                     expires: self.jiffies(due_ns),
                     bucket_expiry: Some(self.jiffies(due_ns)),
                     now: self.jiffies(at_ns),
-                    flags: TimerFlags(cpu),
+                    flags: TimerFlags(if is_rcu { cpu } else { cpu | PINNED }),
                 };
                 self.write(cpu, runs, kind);
             }
