@@ -405,7 +405,7 @@ fn a_deadline_task_that_waits_for_its_next_period_is_in_one_place_at_a_time() {
     ] {
         let load = Workload::from_text("dl.json", &format!(r#"{{"tasks":{{{tasks}}}}}"#)).unwrap();
         for seed in 1..=4 {
-            let asked = Setting { seed, signal: signal.clone(), stagger_ns: 100_000, ..setting(1000) };
+            let asked = Setting { seed, signal, stagger_ns: 100_000, ..setting(1000) };
             let (out, _) = run_with(&machine, &load, "menu", &asked);
             // Each gets what it asked for at most, and the last of its time is charged when it has run.
             let share = out.tasks.last().unwrap().run_ns as f64 / out.end_ns as f64;
