@@ -24,7 +24,7 @@ const STAGES: Run = Run {
     seconds: 2,
 };
 
-/// 0.45 seconds of it; the simulation's first 0.15 are those before fio reads.
+/// 0.45 seconds of it; the simulation has fio's setting up before it reads, too, of which little is compared.
 const READS: Run = Run {
     load: "docs/guide/example/beside/reads.json",
     governor: "menu-6.1",
