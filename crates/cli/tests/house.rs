@@ -369,20 +369,6 @@ fn a_module_is_in_a_file_of_its_name() {
     assert!(named_mod.is_empty(), "name.rs next to the folder, not name/mod.rs: {named_mod:?}");
 }
 
-/// The most lines that a room's sources have; the readers of traces have a format each.
-const LARGEST: usize = 5_000;
-/// The room of the readers.
-const LARGER: [&str; 1] = ["trace"];
-
-#[test]
-fn no_room_is_too_large_to_know() {
-    for (room, _) in FLOORS.iter().filter(|(room, _)| !LARGER.contains(room)) {
-        let sources = files(&root().join("crates").join(room).join("src"), &[".rs"]);
-        let lines: usize = sources.iter().map(|path| fs::read_to_string(path).unwrap().lines().count()).sum();
-        assert!(lines <= LARGEST, "crates/{room}: {lines} lines, {LARGEST} at most: divide it");
-    }
-}
-
 /// The pages that a newcomer reads first have a limit, lines.
 const FRONT_PAGE: usize = 120;
 const FIRST_OUTPUT: usize = 15;
