@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Looks for violations on one machine. These functions run where the governor runs: its own process, if it is foreign.
+//! Looks for violations on one machine.
 
 use idlewise_governor::{Fault, FaultKind, GovernorError, Loader};
 use serde::{Deserialize, Serialize};

@@ -38,7 +38,7 @@
 //! ```
 
 mod abi;
-mod answer;
+mod apart;
 mod build;
 mod catalog;
 mod child;
@@ -50,6 +50,7 @@ mod governor;
 mod instance;
 mod isolate;
 mod kernel_tree;
+mod memfd;
 mod object;
 mod of_caller;
 mod param;
@@ -62,7 +63,6 @@ mod toolchain;
 mod workshop;
 
 pub use abi::{Device, Inputs};
-pub use answer::assert_travels;
 pub use build::Build;
 pub use catalog::{GovernorInfo, catalog};
 pub use choice::Choice;
