@@ -5,7 +5,8 @@
 use std::path::{Path, PathBuf};
 
 use idlewise_governor::{
-    Governor, GovernorError, Offered, RecordedName, Spec, catalog, expand, files_in_folder,
+    Governor, GovernorError, Offered, RecordedName, ShippedVersion, Spec, catalog, expand, files_in_folder,
+    shipped_version,
 };
 use idlewise_model::{NotKnown, NoteId, TickGrid};
 use schemars::JsonSchema;
@@ -305,6 +306,16 @@ pub fn foreign<'c>(candidates: impl IntoIterator<Item = &'c Candidate>) -> Vec<F
 }
 
 impl Recording {
+    /// What ships with us as the governor that the recording names, by the release of the kernel that it names; nothing where it
+    /// names no release, or no governor of which several versions ship.
+    #[must_use]
+    pub fn kernels_version(&self) -> Option<ShippedVersion> {
+        match &self.governor {
+            KernelGovernor::Recorded(name) => shipped_version(name.as_str(), &self.tape.source.kernel),
+            KernelGovernor::Given(_) | KernelGovernor::Other(_) => None,
+        }
+    }
+
     /// The kernel's governor, if it ships with us or is `offered`; or why it is not run.
     ///
     /// # Errors
@@ -323,7 +334,11 @@ impl Recording {
                     governor.run(|loader| loader.load(TickGrid::period_of(1000)).map(drop))?;
                     Ok(governor)
                 };
-                let found = recorded.find(offered, folder).and_then(loads);
+                let found = match self.kernels_version() {
+                    Some(version) => version.spec.parse().and_then(|spec| Governor::find(&spec)),
+                    None => recorded.find(offered, folder),
+                };
+                let found = found.and_then(loads);
                 Ok(found.map_err(|why| {
                     NotKnown::because(NoteId::GovernorNotHere, not_selected(recorded, &why, folder))
                 }))
