@@ -20,8 +20,8 @@ pub(crate) struct Armed<'a> {
     local: Pending,
     /// Wheel timers that another CPU may run.
     global: Pending,
-    /// Where each CPU's tick timer is armed: its id, and the expiry, ns on the trace clock.
-    ticks: BTreeMap<u32, (u64, Option<i64>)>,
+    /// Each CPU's tick timer, where it was seen to be armed.
+    ticks: BTreeMap<u32, Tick>,
     /// Hrtimers whose expiry is known only from above.
     upper: BTreeSet<u64>,
     /// Hrtimers whose expiry follows from those after it.
@@ -36,6 +36,16 @@ pub(crate) struct Armed<'a> {
     cancelled: Cancelled<i64>,
     /// The first timer that each CPU handed on when it went idle, ns on the trace clock.
     handed_on: BTreeMap<u32, i64>,
+}
+
+/// The timer of a CPU's tick.
+#[derive(Clone, Copy, Debug)]
+struct Tick {
+    id: u64,
+    /// Its expiry, ns on the trace clock.
+    at: Option<i64>,
+    /// It was armed for something beyond the next tick, or cancelled: the tick is stopped.
+    off: bool,
 }
 
 /// What a CPU waits for, times on the trace clock, ns.
@@ -100,7 +110,7 @@ impl<'a> Armed<'a> {
             self.hrtimers.shift(by_ns, &self.realtime);
             self.local.shift(by_ns, &BTreeSet::new());
             self.global.shift(by_ns, &BTreeSet::new());
-            let ticks = self.ticks.values_mut().filter_map(|t| t.1.as_mut());
+            let ticks = self.ticks.values_mut().filter_map(|t| t.at.as_mut());
             let handed_on = self.handed_on.values_mut().filter(|at| **at != NEVER_NS);
             ticks.chain(handed_on).for_each(|at| *at = at.saturating_add(by_ns));
         }
@@ -125,7 +135,9 @@ impl<'a> Armed<'a> {
             EventKind::HrtimerStart { hrtimer, function, expires, .. } => {
                 let _ = self.cancelled.take(e, hrtimer);
                 if self.facts.is_tick(function) {
-                    self.ticks.insert(e.cpu, (hrtimer, self.hrtimer_at(expires)));
+                    let at = self.hrtimer_at(expires);
+                    let off = at.is_none_or(|at| at > self.facts.latest_tick_ns(e.cpu, e.ts_ns));
+                    self.ticks.insert(e.cpu, Tick { id: hrtimer, at, off });
                 } else {
                     let cpu = self.facts.moved.get(&(hrtimer, e.ts_ns)).copied().unwrap_or(e.cpu);
                     self.upper.remove(&hrtimer);
@@ -201,7 +213,7 @@ impl<'a> Armed<'a> {
             return;
         }
         let cpu = flags.cpu();
-        let migrates = self.facts.timer_migration && !flags.pinned();
+        let migrates = (self.facts.timer_migration || !self.facts.migration_known) && !flags.pinned();
         let at = self.jiffy_at(cpu, jiffy);
         let base = if migrates { &mut self.global } else { &mut self.local };
         base.arm(id, cpu, at);
@@ -217,7 +229,7 @@ impl<'a> Armed<'a> {
         let cancelled = self.cancelled.take(e, hrtimer).map(|(_, expires)| expires);
         let tick = self.facts.is_tick(function);
         let armed = if tick {
-            self.ticks.get_mut(&e.cpu).and_then(|t| t.1.take())
+            self.ticks.get_mut(&e.cpu).and_then(|t| t.at.take())
         } else {
             self.hrtimers.disarm(hrtimer).map(|(_, expires)| expires)
         };
@@ -239,17 +251,57 @@ impl<'a> Armed<'a> {
         if self.facts.no_cancels.contains(&(hrtimer, e.ts_ns)) {
             return;
         }
-        let tick = self.ticks.get_mut(&e.cpu).filter(|t| t.0 == hrtimer).and_then(|t| t.1.take());
+        let tick = self.ticks.get_mut(&e.cpu).filter(|t| t.id == hrtimer).and_then(|t| {
+            t.off = true;
+            t.at.take()
+        });
         let other = self.hrtimers.disarm(hrtimer).map(|(_, expires)| expires);
         if let Some(expires) = tick.or(other) {
             self.cancelled.hold(e, hrtimer, expires);
         }
     }
 
-    /// Forgets timers of `cpu` that are long overdue at `ts_ns`.
+    /// Whether the tick of `cpu` is stopped by what its timer was last armed for; `None` where that was not seen.
+    pub(crate) fn tick_off(&self, cpu: u32) -> Option<bool> {
+        self.ticks.get(&cpu).map(|t| t.off)
+    }
+
+    /// The tick of `cpu` was last armed for a time at which the wheel has nothing to do: it goes on for its own sake.
+    pub(crate) fn tick_on(&self, cpu: u32) -> bool {
+        let wheel_at = self.local.earliest(cpu).min(self.global.earliest(cpu));
+        self.ticks.get(&cpu).is_some_and(|t| !t.off && t.at.is_some_and(|at| at < wheel_at))
+    }
+
+    /// Where expiries are not recorded: what is due on `cpu` when its timers are seen to be looked after, at `ts_ns`.
+    pub(crate) fn due(&mut self, cpu: u32, ts_ns: u64) -> Vec<Fired> {
+        let now = ts_ns as i64;
+        let due = |at: i64, known| Some(Due { at_ns: u64::try_from(at).ok()?, confidence: known });
+        let mut fired = Vec::new();
+        if let Some(tick) = self.ticks.get_mut(&cpu)
+            && let Some(at) = tick.at.take_if(|at| *at <= now)
+        {
+            fired.push(Fired::Tick(due(at, Confidence::Derived)));
+        }
+        while let (at, id) = self.hrtimers.first(cpu)
+            && at <= now
+        {
+            self.hrtimers.disarm(id);
+            let upper = self.upper.remove(&id);
+            fired
+                .push(Fired::Hrtimer(due(at, if upper { Confidence::Bounded } else { Confidence::Derived })));
+        }
+        fired
+    }
+
+    /// Forgets timers of `cpu` that must have fired by `ts_ns`: where that is recorded those that are long overdue, else all
+    /// that are due.
     fn forget_stale(&mut self, cpu: u32, ts_ns: u64) {
-        let stale = (ts_ns as i64).saturating_sub(STALE_NS);
+        let (now, stale) = (ts_ns as i64, (ts_ns as i64).saturating_sub(STALE_NS));
+        if self.facts.expiries == 0 {
+            let _ = self.due(cpu, ts_ns);
+        }
         self.hrtimers.forget_before(cpu, stale);
+        let stale = if self.facts.wheel_cancels == 0 { now } else { stale };
         self.local.forget_before(cpu, stale);
         self.global.forget_before(cpu, stale);
     }
@@ -259,33 +311,36 @@ impl<'a> Armed<'a> {
         self.arm_unseen(ts_ns);
         self.forget_stale(cpu, ts_ns);
         let (hrtimer_at, id) = self.hrtimers.first(cpu);
-        if self.facts.hrtimers == 0 {
+        if !self.facts.hrtimers() {
             let (confidence, programmed) = (Confidence::Assumed, Confidence::Assumed);
             return NextTimers { hrtimer_at, wheel_at: NEVER_NS, confidence, at_most: false, programmed };
         }
+        let known = self.facts.hrtimers_known().max(self.facts.stops_known(cpu));
         let (wheel_at, confidence) = self.wheel(cpu, ts_ns, stopped, last_awake);
         let from_above = |other: i64| hrtimer_at < other && self.upper.contains(&id);
         let tick_at = if stopped { wheel_at } else { self.facts.grid(cpu).after(ts_ns) as i64 };
         let worst = |known: Confidence, other: i64| {
             if from_above(other) { known.max(Confidence::Bounded) } else { known }
         };
-        let confidence = worst(confidence, wheel_at);
+        let of_tick = if hrtimer_at < tick_at { Confidence::Recorded } else { self.facts.grid_known(cpu) };
+        let confidence = worst(confidence.max(known), wheel_at);
         NextTimers {
             hrtimer_at,
             wheel_at,
             confidence,
             at_most: confidence == Confidence::Bounded,
-            programmed: worst(Confidence::Recorded, tick_at),
+            programmed: worst(known.max(of_tick), tick_at),
         }
     }
 
     fn wheel(&self, cpu: u32, ts_ns: u64, stopped: bool, last_awake: bool) -> (i64, Confidence) {
         // A stopped tick's timer is armed for the wheel's next expiry, or cancelled: the kernel's own answer.
-        if let Some((_, at)) = self.ticks.get(&cpu).filter(|_| stopped) {
-            return (at.unwrap_or(NEVER_NS), Confidence::Recorded);
+        if let Some(tick) = self.ticks.get(&cpu).filter(|_| stopped) {
+            return (tick.at.unwrap_or(NEVER_NS), Confidence::Recorded);
         }
+        let known = self.facts.wheel_known();
         if self.facts.wheel_timers == 0 {
-            return (NEVER_NS, Confidence::Bounded);
+            return (NEVER_NS, known);
         }
         let local = self.local.earliest(cpu);
         let own_global = self.global.earliest(cpu);
@@ -302,7 +357,15 @@ impl<'a> Armed<'a> {
         } else {
             local
         };
-        (wheel_at, Confidence::Derived)
+        // Who else is awake is a guess where visits are; whose timers count is one where the kernel is not known.
+        let moves = own_global.min(self.global.earliest_elsewhere(cpu)) < local;
+        let guess = if self.facts.migration_known {
+            self.facts.timer_migration && self.facts.switches == 0
+        } else {
+            moves && self.facts.cpus.len() > 1
+        };
+        let guess = guess && !soon;
+        (wheel_at, if guess { known.max(Confidence::Bounded) } else { known })
     }
 }
 
@@ -312,7 +375,8 @@ mod tests {
 
     #[test]
     fn the_last_cpu_awake_waits_for_what_the_others_handed_on_before_they_were_recorded() {
-        let mut facts = Facts { hrtimers: 1, wheel_timers: 1, timer_migration: true, ..Facts::default() };
+        let mut facts =
+            Facts { armings: 1, expiries: 1, wheel_timers: 1, timer_migration: true, ..Facts::default() };
         facts.grids.insert(0, idlewise_model::TickGrid { period_ns: 4_000_000, phase_ns: 0 });
         let mut armed = Armed::new(&facts);
         let event = |kind| Event { ts_ns: 1_000, cpu: 1, pid: 0, kind };

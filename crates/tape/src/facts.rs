@@ -13,6 +13,20 @@ use crate::unseen::Unseen;
 /// Above this an hrtimer's expiry is on `CLOCK_REALTIME`, ns: 2001-09-09, long before any recording.
 const REALTIME_NS: i64 = 1_000_000_000_000_000_000;
 
+/// Of so many timers that were armed one was cancelled, if that is recorded: in recordings of kernels it is one in ten.
+const MANY_ARMINGS: u64 = 200;
+
+/// What shows that a tick is stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TickShownBy {
+    /// `tick_stop` events.
+    TickStop,
+    /// `timer_base_idle` events, since 6.9.
+    TimerBaseIdle,
+    /// For when the tick's timer is armed: a tick that runs comes at the next place of its grid.
+    Armings,
+}
+
 /// What the tick's timers show of one CPU.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TicksSeen {
@@ -22,6 +36,8 @@ pub(crate) struct TicksSeen {
     pub(crate) own: Vec<i64>,
     /// How far these lay behind the one before, ns, and how often.
     pub(crate) steps: BTreeMap<i64, u64>,
+    /// What the tick's handler was given as the time, ns on `CLOCK_MONOTONIC`: a little after the tick.
+    pub(crate) handled: Vec<i64>,
 }
 
 /// What a trace shows of one CPU.
@@ -37,6 +53,9 @@ pub(crate) struct CpuSeen {
     pub(crate) highest_khz: u64,
     pub(crate) ticks: TicksSeen,
     pub(crate) timer_irqs: Vec<u64>,
+    /// When it went idle, ns, if it is, and its longest idle period, ns.
+    pub(crate) idle_since_ns: Option<u64>,
+    pub(crate) longest_idle_ns: u64,
 }
 
 /// What other CPUs did that wakes a CPU.
@@ -61,7 +80,7 @@ pub(crate) struct Facts {
     pub(crate) irqs: BTreeMap<i32, IrqClass>,
     pub(crate) grids: BTreeMap<u32, TickGrid>,
     /// How well each CPU's grid is known.
-    pub(crate) grid_known: BTreeMap<u32, Confidence>,
+    pub(crate) grids_known: BTreeMap<u32, Confidence>,
     pub(crate) grid_how: String,
     /// Trace-clock time of jiffy 0, ns (mostly negative).
     pub(crate) jiffy_zero_ns: i128,
@@ -75,9 +94,18 @@ pub(crate) struct Facts {
     pub(crate) kernel: Kernel,
     /// Since 6.9 timers that are not pinned may be run by another CPU.
     pub(crate) timer_migration: bool,
+    /// The recording shows whether they may.
+    pub(crate) migration_known: bool,
+    /// Events that the file describes, where it describes those alone that were recorded.
+    pub(crate) described: BTreeSet<String>,
     pub(crate) switches: u64,
-    pub(crate) hrtimers: u64,
+    /// Hrtimers that were armed, cancelled, and that expired.
+    pub(crate) armings: u64,
+    pub(crate) cancels: u64,
+    pub(crate) expiries: u64,
+    /// The same of wheel timers.
     pub(crate) wheel_timers: u64,
+    pub(crate) wheel_cancels: u64,
     pub(crate) softirqs: u64,
     pub(crate) tick_stops: u64,
     pub(crate) base_idles: u64,
@@ -135,13 +163,83 @@ impl Facts {
         if self.by_switches { known.max(Confidence::Bounded) } else { known }
     }
 
-    /// Where the recording tells when a tick is stopped.
-    pub(crate) fn tick_told_by(&self) -> Option<&'static str> {
-        if self.tick_stops > 0 {
-            Some("tick_stop")
-        } else {
+    /// What shows when a tick is stopped, if anything does.
+    pub(crate) fn tick_shown_by(&self) -> Option<TickShownBy> {
+        if self.tick_stops > 0 || self.described.contains("timer:tick_stop") {
+            Some(TickShownBy::TickStop)
+        } else if self.timer_migration && self.base_idles > 0 {
             // Before 6.9 the wheel of a CPU counted as idle as soon as a governor had asked how long it may sleep.
-            (self.timer_migration && self.base_idles > 0).then_some("timer_base_idle")
+            Some(TickShownBy::TimerBaseIdle)
+        } else {
+            self.cpus.keys().any(|cpu| self.tick_armed(*cpu)).then_some(TickShownBy::Armings)
+        }
+    }
+
+    /// Whether the recording would show that the tick of `cpu` is stopped.
+    pub(crate) fn would_show_stop(&self, cpu: u32) -> bool {
+        match self.tick_shown_by() {
+            None => false,
+            Some(TickShownBy::Armings) => self.tick_armed(cpu),
+            Some(_) => true,
+        }
+    }
+
+    /// How well it is known whether the tick of `cpu` is stopped: where visits are guesses, so is when it was started again.
+    pub(crate) fn stops_known(&self, cpu: u32) -> Confidence {
+        match self.tick_shown_by() {
+            _ if !self.would_show_stop(cpu) => Confidence::Bounded,
+            Some(TickShownBy::Armings) => Confidence::Derived,
+            _ if self.switches == 0 && !self.tick_armed(cpu) => Confidence::Bounded,
+            _ => Confidence::Recorded,
+        }
+    }
+
+    /// Whether the recording shows for when the tick's timer of `cpu` is armed.
+    fn tick_armed(&self, cpu: u32) -> bool {
+        self.cpus.get(&cpu).is_some_and(|c| !c.ticks.expiries.is_empty())
+    }
+
+    /// How well the grid of the ticks of `cpu` is known.
+    pub(crate) fn grid_known(&self, cpu: u32) -> Confidence {
+        self.grids_known.get(&cpu).copied().unwrap_or(Confidence::Assumed)
+    }
+
+    /// A tick of `cpu` that goes on at `ts_ns` comes no later than this, ns on the trace clock.
+    pub(crate) fn latest_tick_ns(&self, cpu: u32, ts_ns: u64) -> i64 {
+        let grid = self.grid(cpu);
+        (grid.after(ts_ns) + grid.period_ns / 2) as i64
+    }
+
+    /// Whether timer interrupts were recorded.
+    pub(crate) fn timer_irqs(&self) -> bool {
+        self.cpus.values().any(|c| !c.timer_irqs.is_empty())
+    }
+
+    /// Whether hrtimers were recorded at all.
+    pub(crate) fn hrtimers(&self) -> bool {
+        self.armings + self.expiries > 0
+    }
+
+    /// How well it is known which hrtimers are pending: where a kind of their events is missing, some are unseen, or stay that
+    /// are gone.
+    pub(crate) fn hrtimers_known(&self) -> Confidence {
+        match (self.armings, self.expiries) {
+            (0, 0) => Confidence::Assumed,
+            // Who armed it does not say which CPU it will expire on.
+            (0, _) | (_, 0) => Confidence::Bounded,
+            (MANY_ARMINGS.., _) if self.cancels == 0 && !self.described.contains("timer:hrtimer_cancel") => {
+                Confidence::Bounded
+            }
+            _ => Confidence::Recorded,
+        }
+    }
+
+    /// The same of the timer wheel.
+    pub(crate) fn wheel_known(&self) -> Confidence {
+        match (self.wheel_timers, self.wheel_cancels) {
+            (0, _) if self.described.contains("timer:timer_start") => Confidence::Derived,
+            (0, _) | (MANY_ARMINGS.., 0) => Confidence::Bounded,
+            _ => Confidence::Derived,
         }
     }
 

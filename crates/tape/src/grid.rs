@@ -15,6 +15,9 @@ const EXACT_SHARE: (usize, usize) = (9, 10);
 const NEAR_NS: i64 = 2_000;
 /// So many times must the tick's handler have armed the next tick for its distance to be the period.
 const FEW_STEPS: u64 = 3;
+/// A tick's handler runs this late at the most, ns, and no later than this part of the period.
+const LATE_NS: i64 = 200_000;
+const LATE_PART: i64 = 10;
 /// A longer period than the true one explains all expiries by chance less often than one in 2 to this power.
 const SURE_BITS: u32 = 10;
 
@@ -31,10 +34,10 @@ pub(crate) fn find_grids(f: &mut Facts, machine_hz: Option<u32>) {
     let ticks: BTreeMap<u32, &TicksSeen> = f
         .cpus
         .iter()
-        .filter(|(_, c)| !c.ticks.expiries.is_empty())
+        .filter(|(_, c)| !(c.ticks.expiries.is_empty() && c.ticks.handled.is_empty()))
         .map(|(cpu, c)| (*cpu, &c.ticks))
         .collect();
-    if let Some((grids, how, confidence)) = by_expiries(&ticks, f.offsets.first_ns(), machine_hz) {
+    if let Some((grids, how, confidence)) = by_timers(&ticks, f.offsets.first_ns(), machine_hz) {
         let first = grids.phases.values().next().copied().unwrap_or(0);
         for cpu in f.cpus.keys() {
             // A CPU whose own ticks are not recorded has the period of the others; its phase may be another.
@@ -42,7 +45,7 @@ pub(crate) fn find_grids(f: &mut Facts, machine_hz: Option<u32>) {
             let known = if own.is_some() { confidence } else { Confidence::Derived };
             let phase_ns = own.unwrap_or(first);
             f.grids.insert(*cpu, TickGrid { period_ns: grids.period_ns, phase_ns });
-            f.grid_known.insert(*cpu, known);
+            f.grids_known.insert(*cpu, known);
         }
         f.grid_how = how;
         return;
@@ -56,7 +59,9 @@ pub(crate) fn find_grids(f: &mut Facts, machine_hz: Option<u32>) {
     }
     let hz = machine_hz.unwrap_or(250);
     let why = if machine_hz.is_some() { "the platform's" } else { "assumed" };
-    let how = format!("HZ {hz} ({why}), phase 0 assumed: the trace shows no ticks");
+    let seen: usize = ticks.values().map(|t| t.expiries.len() + t.handled.len()).sum();
+    let shows = if seen == 0 { "the trace shows no ticks" } else { "the trace shows too few ticks" };
+    let how = format!("HZ {hz} ({why}), phase 0 assumed: {shows}");
     f.same_grid(TickGrid::from_hz(hz), Confidence::Assumed, how);
 }
 
@@ -64,7 +69,7 @@ impl Facts {
     fn same_grid(&mut self, grid: TickGrid, known: Confidence, how: String) {
         for cpu in self.cpus.keys() {
             self.grids.insert(*cpu, grid);
-            self.grid_known.insert(*cpu, known);
+            self.grids_known.insert(*cpu, known);
         }
         self.grid_how = how;
     }
@@ -78,21 +83,96 @@ fn hz_of(period_ns: u64) -> u64 {
     (1_000_000_000 + period_ns / 2) / period_ns.max(1)
 }
 
-/// The grid on which the expiries of the tick's timers lie, in words, and how well it is known.
-fn by_expiries(
+/// What shows the ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shown {
+    /// For when their timers are armed, to the nanosecond.
+    Armings,
+    /// The times that their handlers were given, a little later.
+    Handlers,
+}
+
+impl Shown {
+    /// All such times of a CPU's ticks, ns.
+    fn all(self, ticks: &TicksSeen) -> &[i64] {
+        match self {
+            Self::Armings => &ticks.expiries,
+            Self::Handlers => &ticks.handled,
+        }
+    }
+
+    fn phase(self, ticks: &TicksSeen, offset: i64, period: i64) -> Option<i64> {
+        match self {
+            // After a stop the timer is armed for another event, which may lie on another CPU's grid.
+            Self::Armings => {
+                let own = if ticks.own.is_empty() { &ticks.expiries } else { &ticks.own };
+                commonest(own.iter().map(|e| e.saturating_add(offset).rem_euclid(period)))
+            }
+            Self::Handlers => earliest_of_most(&ticks.handled, offset, period, late_ns(period)),
+        }
+    }
+
+    /// Whether a time that lies `off` behind the grid is a tick's, ns.
+    fn near(self, off: i64, period: i64) -> bool {
+        match self {
+            Self::Armings => off.min(period - off) <= NEAR_NS,
+            Self::Handlers => off <= late_ns(period),
+        }
+    }
+
+    fn words(self, few: bool) -> &'static str {
+        match (self, few) {
+            (Self::Armings, false) => "the tick timer's expiries",
+            (Self::Armings, true) => "few expiries of the tick's timer",
+            (Self::Handlers, false) => "when the tick's handlers ran",
+            (Self::Handlers, true) => "when few handlers of the tick ran",
+        }
+    }
+}
+
+fn late_ns(period: i64) -> i64 {
+    LATE_NS.min(period / LATE_PART)
+}
+
+/// The usual period that ends at an arming `ahead_ns` after the handler of the tick before it began.
+pub(crate) fn period_after(ahead_ns: i64) -> Option<i64> {
+    let periods = USUAL_HZ.iter().filter_map(|hz| i64::try_from(TickGrid::period_of(*hz)).ok());
+    periods.into_iter().find(|p| (0..=p / LATE_PART).contains(&p.saturating_sub(ahead_ns)))
+}
+
+/// The grid on which the ticks lie, in words, and how well it is known: by what the tick's handlers arm, by all that is armed,
+/// or by when the handlers ran.
+fn by_timers(
     ticks: &BTreeMap<u32, &TicksSeen>,
     offset: i64,
     machine_hz: Option<u32>,
 ) -> Option<(Grids, String, Confidence)> {
-    let from_expiries = |period_ns: u64| format!("{}, from the tick timer's expiries", hz_words(period_ns));
-    if let Some(period_ns) = by_steps(ticks) {
+    let steps = by_steps(ticks);
+    if let Some((period_ns, _)) = steps.filter(|(_, times)| *times >= FEW_STEPS) {
         // The handler says it itself; how many of the other expiries lie elsewhere does not matter.
-        let (grids, ..) = on_grid(ticks, offset, period_ns)?;
-        return Some((grids, from_expiries(period_ns), Confidence::Recorded));
+        let (grids, ..) = on_grid(Shown::Armings, ticks, offset, period_ns)?;
+        let how = format!("{}, from {}", hz_words(period_ns), Shown::Armings.words(false));
+        return Some((grids, how, Confidence::Recorded));
     }
+    let by = |shown: Shown| by_all(shown, ticks, offset, machine_hz);
+    by(Shown::Armings).or_else(|| by(Shown::Handlers)).or_else(|| {
+        let (period_ns, _) = steps?;
+        let (grids, ..) = on_grid(Shown::Armings, ticks, offset, period_ns)?;
+        let how = format!("{}, from {}", hz_words(period_ns), Shown::Armings.words(true));
+        Some((grids, how, Confidence::Derived))
+    })
+}
+
+/// The same by all times that `shown` gives.
+fn by_all(
+    shown: Shown,
+    ticks: &BTreeMap<u32, &TicksSeen>,
+    offset: i64,
+    machine_hz: Option<u32>,
+) -> Option<(Grids, String, Confidence)> {
     let fits = |hz: &u32| {
-        let (grids, near, slots) = on_grid(ticks, offset, TickGrid::period_of(*hz))?;
-        let all: usize = ticks.values().map(|t| t.expiries.len()).sum();
+        let (grids, near, slots) = on_grid(shown, ticks, offset, TickGrid::period_of(*hz))?;
+        let all: usize = ticks.values().map(|t| shown.all(t).len()).sum();
         (all >= 3 && near * EXACT_SHARE.1 >= all * EXACT_SHARE.0).then_some((grids, slots))
     };
     let fitting: Vec<(Grids, usize)> = USUAL_HZ.iter().filter_map(fits).collect();
@@ -104,7 +184,8 @@ fn by_expiries(
         u32::try_from(*slots).unwrap_or(u32::MAX).saturating_mul(times.ilog2()) < SURE_BITS
     });
     if !by_chance {
-        return Some((longest.clone(), from_expiries(longest.period_ns), Confidence::Recorded));
+        let how = format!("{}, from {}", hz_words(longest.period_ns), shown.words(false));
+        return Some((longest.clone(), how, Confidence::Recorded));
     }
     let told = machine_hz.map(TickGrid::period_of);
     let own =
@@ -112,21 +193,23 @@ fn by_expiries(
     Some(match own {
         Some((grids, _)) => {
             let how = format!(
-                "{} (the platform's), phase from few expiries of the tick's timer, which fit HZ {} too",
+                "{} (the platform's), phase from {}, which fit HZ {} too",
                 hz_words(grids.period_ns),
+                shown.words(true),
                 hz_of(longest.period_ns)
             );
             (grids.clone(), how, Confidence::Derived)
         }
         None => {
-            let how = format!("{}, from few expiries of the tick's timer", hz_words(longest.period_ns));
+            let how = format!("{}, from {}", hz_words(longest.period_ns), shown.words(true));
             (longest.clone(), how, Confidence::Derived)
         }
     })
 }
 
-/// The distance at which the tick's handler arms the next tick, ns: the period, but where a tick was missed.
-fn by_steps(ticks: &BTreeMap<u32, &TicksSeen>) -> Option<u64> {
+/// The distance at which the tick's handler arms the next tick, ns, the period, but where a tick was missed; and how often it
+/// did so.
+fn by_steps(ticks: &BTreeMap<u32, &TicksSeen>) -> Option<(u64, u64)> {
     let mut steps = BTreeMap::<i64, u64>::new();
     for (step, times) in ticks.values().flat_map(|t| &t.steps) {
         *steps.entry(*step).or_default() += times;
@@ -134,7 +217,7 @@ fn by_steps(ticks: &BTreeMap<u32, &TicksSeen>) -> Option<u64> {
     let all: u64 = steps.values().sum();
     let (step, times) = steps.into_iter().max_by_key(|(step, times)| (*times, std::cmp::Reverse(*step)))?;
     let step = u64::try_from(step).ok()?;
-    (times >= FEW_STEPS && times * 2 > all && tick_period(step)).then_some(step)
+    (times * 2 > all && tick_period(step)).then_some((step, times))
 }
 
 /// Whether a kernel can be built so that `step_ns` is its `TICK_NSEC`, for HZ from 24 to 1200.
@@ -145,18 +228,20 @@ fn tick_period(step_ns: u64) -> bool {
 
 /// Each CPU's phase on a grid of `period_ns`, how many expiries lie on it, and how many of these are more than the first of
 /// their CPU at other times.
-fn on_grid(ticks: &BTreeMap<u32, &TicksSeen>, offset: i64, period_ns: u64) -> Option<(Grids, usize, usize)> {
+fn on_grid(
+    shown: Shown,
+    ticks: &BTreeMap<u32, &TicksSeen>,
+    offset: i64,
+    period_ns: u64,
+) -> Option<(Grids, usize, usize)> {
     let period = i64::try_from(period_ns).ok()?;
     let mut grids = Grids { period_ns, phases: BTreeMap::new() };
     let (mut near, mut slots) = (0, 0);
-    for (cpu, seen) in ticks {
-        // After a stop the timer is armed for another event, which may lie on another CPU's grid.
-        let told = if seen.own.is_empty() { &seen.expiries } else { &seen.own };
-        let phase = commonest(told.iter().map(|e| e.saturating_add(offset).rem_euclid(period)))?;
+    for (cpu, seen) in ticks.iter().filter(|(_, seen)| !shown.all(seen).is_empty()) {
+        let phase = shown.phase(seen, offset, period)?;
         let mut times: Vec<i64> = Vec::new();
-        for e in seen.expiries.iter().map(|e| e.saturating_add(offset)) {
-            let off = e.saturating_sub(phase).rem_euclid(period);
-            if off.min(period - off) <= NEAR_NS {
+        for e in shown.all(seen).iter().map(|e| e.saturating_add(offset)) {
+            if shown.near(e.saturating_sub(phase).rem_euclid(period), period) {
                 near += 1;
                 times.push(e.saturating_sub(phase).saturating_add(period / 2).div_euclid(period));
             }
@@ -167,6 +252,19 @@ fn on_grid(ticks: &BTreeMap<u32, &TicksSeen>, offset: i64, period_ns: u64) -> Op
         grids.phases.insert(*cpu, u64::try_from(phase).ok()?);
     }
     (!grids.phases.is_empty()).then_some((grids, near, slots))
+}
+
+/// Of the times that lie within `late` behind one of them, folded by `period`, where these are most: the earliest.
+fn earliest_of_most(times: &[i64], offset: i64, period: i64, late: i64) -> Option<i64> {
+    let mut folded: Vec<i64> = times.iter().map(|t| t.saturating_add(offset).rem_euclid(period)).collect();
+    folded.sort_unstable();
+    let around = folded.iter().map(|t| t + period);
+    let twice: Vec<i64> = folded.iter().copied().chain(around).collect();
+    let most = (0..folded.len()).max_by_key(|at| {
+        let within = twice.partition_point(|t| *t <= twice[*at] + late) - at;
+        (within, std::cmp::Reverse(*at))
+    })?;
+    folded.get(most).copied()
 }
 
 /// The value that comes most often, the least of several; values are below a tick's period.
@@ -242,7 +340,7 @@ mod tests {
     }
 
     fn found(cpus: &[TicksSeen], machine_hz: Option<u32>) -> Option<(Grids, String, Confidence)> {
-        by_expiries(&(0..).zip(cpus).collect(), 0, machine_hz)
+        by_timers(&(0..).zip(cpus).collect(), 0, machine_hz)
     }
 
     fn period(cpus: &[TicksSeen], machine_hz: Option<u32>) -> Option<(u64, Confidence)> {

@@ -17,7 +17,7 @@ use idlewise_model::{Change, Event, EventKind, GovernorName, Health, IdleTable, 
 use idlewise_platform::Platform;
 
 use crate::armed::Armed;
-use crate::facts::Facts;
+use crate::facts::{Facts, TickShownBy};
 use crate::spool::{Limits, Spool};
 use crate::util::Utilisation;
 use cpu::Cpu;
@@ -62,7 +62,7 @@ impl<'a> Maker<'a> {
                 facts.kernel.dead_states(),
             ),
             spool: Spool::new(limits),
-            base_idle_tells: facts.tick_told_by() == Some("timer_base_idle"),
+            base_idle_tells: facts.tick_shown_by() == Some(TickShownBy::TimerBaseIdle),
             uninterruptible: BTreeMap::new(),
             latency: Vec::new(),
             ungoverned: (0, 0),
@@ -104,22 +104,22 @@ impl<'a> Maker<'a> {
             EventKind::IpiSendCpumask { cpus } | EventKind::IpiRaise { cpus, .. } => {
                 cpus.iter().for_each(|cpu| self.sent(e, cpu));
             }
-            EventKind::TickStop { success: true, .. } => self.tick_stopped(e.cpu, e.ts_ns),
+            EventKind::TickStop { success: true, .. } => self.tick_stopped(e, e.cpu),
             EventKind::TimerBaseIdle { is_idle: true, cpu } if self.base_idle_tells => {
-                self.tick_stopped(cpu, e.ts_ns);
+                self.tick_stopped(e, cpu);
             }
             EventKind::PmQosUpdateTarget { curr_value } => self.latency_limit(e.ts_ns, curr_value),
             EventKind::IdleChosen { cpu, .. } => self.cpu(cpu).chosen = true,
             EventKind::IdleEnabled { cpu, governor, .. } => self.put_in_charge(cpu, governor),
             EventKind::Lost { .. } => self.lost(e.cpu),
             _ => {
+                if let Some(fired) = self.armed.event(e) {
+                    self.fired(e, fired);
+                }
                 if let EventKind::HrtimerStart { function, .. } = e.kind
                     && self.facts.is_tick(function)
                 {
-                    self.tick_armed(e.cpu);
-                }
-                if let Some(fired) = self.armed.event(e) {
-                    self.fired(e, fired);
+                    self.tick_armed(e.cpu, e.ts_ns);
                 }
                 self.interrupt(e);
             }
@@ -147,8 +147,13 @@ impl<'a> Maker<'a> {
         self.machine.cluster_of(cpu).map(|c| &c.table)
     }
 
-    fn tick_stopped(&mut self, cpu: u32, ts_ns: u64) {
+    fn tick_stopped(&mut self, e: &Event, cpu: u32) {
+        let ts_ns = e.ts_ns;
         let c = self.cpu(cpu);
+        if e.pid > 0 && !c.in_visit {
+            c.off_since_task = true;
+            return;
+        }
         c.stopped = true;
         c.stopped_at_ns = ts_ns;
         c.no_callbacks_ns = c.no_callbacks_ns.max(ts_ns);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! First pass over a trace: what holds for all of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use idlewise_model::{Event, EventKind, TickGrid, Vector};
 use idlewise_platform::Platform;
 use idlewise_trace::{Events, TraceMeta};
 
 use crate::facts::{CpuSeen, Facts};
-use crate::grid::find_grids;
+use crate::grid::{find_grids, period_after};
 use crate::irq_class::IrqClass;
 use crate::kernel::{Kernel, Wheel};
 use crate::leaving::Leaving;
@@ -22,6 +22,11 @@ const TICK_HANDLERS: [&str; 3] = ["tick_sched_timer", "tick_nohz_handler", "tick
 const NEAR_MONO_NS: i64 = 20_000;
 /// Samples kept to find a grid or an offset.
 const SAMPLES: usize = 20_000;
+/// The first kernel whose idle CPUs leave timers that are not pinned to others (`governor-behaviour.md` 1.8).
+const TIMER_MIGRATION: (u32, u32) = (6, 9);
+/// A file that describes so many events describes its kernel, not what was recorded: kernels have 400 to 2,300, recordings of
+/// idle CPUs up to 130.
+const MANY_EVENTS: usize = 300;
 
 /// Collects facts about a whole trace.
 pub(crate) struct Survey<'a> {
@@ -32,14 +37,35 @@ pub(crate) struct Survey<'a> {
     leaving: Leaving,
     wheel: Wheel,
     jiffies: Vec<(u64, u64)>,
-    /// For when each CPU's tick was last armed, and whether it has fired since, its handler still to end.
-    last_ticks: BTreeMap<u32, (i64, bool)>,
+    last_ticks: BTreeMap<u32, LastTick>,
+}
+
+/// What was last seen of a CPU's tick.
+#[derive(Clone, Copy, Debug, Default)]
+struct LastTick {
+    /// For when it is armed, ns.
+    armed: Option<i64>,
+    /// It has fired, and its handler is still to end: when it was due, ns, and whether that was seen; else it is the time that
+    /// the handler was given, a little later.
+    handled: Option<(i64, bool)>,
 }
 
 impl<'a> Survey<'a> {
     pub(crate) fn new(meta: &'a TraceMeta) -> Self {
-        let timer_migration = meta.event_names.values().any(|n| n.starts_with("timer_migration:"));
-        let facts = Facts { timer_migration, kernel: Kernel::new(meta), ..Facts::default() };
+        let newer = |n: &String| n.starts_with("timer_migration:") || n == "timer:hrtimer_setup";
+        let version = meta.kernel_version();
+        let timer_migration = match version {
+            Some(version) => version >= TIMER_MIGRATION,
+            None => meta.event_names.values().any(newer),
+        };
+        let described = match meta.event_names.len() {
+            // So many are all of a kernel's, whatever was recorded.
+            MANY_EVENTS.. => BTreeSet::new(),
+            _ => meta.event_names.values().cloned().collect(),
+        };
+        let migration_known = timer_migration || version.is_some();
+        let kernel = Kernel::new(meta);
+        let facts = Facts { timer_migration, migration_known, described, kernel, ..Facts::default() };
         Self {
             meta,
             facts,
@@ -89,15 +115,20 @@ impl<'a> Survey<'a> {
             EventKind::IdleChosen { cpu, .. } => f.cpus.entry(cpu).or_default().choices += 1,
             EventKind::CpuIdle { state: Some(state), .. } => {
                 seen.idle_entries += 1;
+                seen.idle_since_ns = Some(event.ts_ns);
                 f.deepest_state = f.deepest_state.max(state);
             }
-            EventKind::CpuIdle { state: None, .. } => seen.idle_exits += 1,
+            EventKind::CpuIdle { state: None, .. } => {
+                seen.idle_exits += 1;
+                let ns = seen.idle_since_ns.take().map_or(0, |since| event.ts_ns.saturating_sub(since));
+                seen.longest_idle_ns = seen.longest_idle_ns.max(ns);
+            }
             EventKind::CpuIdleMiss { .. } => f.misses += 1,
             EventKind::SchedSwitch { next_pid, .. } => {
                 f.switches += 1;
                 seen.switches_to_idle += u64::from(next_pid == 0);
                 if let Some(last) = self.last_ticks.get_mut(&event.cpu) {
-                    last.1 = false;
+                    last.handled = None;
                 }
             }
             EventKind::SoftirqEntry { .. } => f.softirqs += 1,
@@ -118,16 +149,20 @@ impl<'a> Survey<'a> {
             EventKind::VectorEntry { vector: Vector::Other } => {}
             EventKind::VectorEntry { .. } | EventKind::IpiEntry { .. } => f.ipis_came += 1,
             EventKind::HrtimerStart { function, expires, .. } => {
-                f.hrtimers += 1;
+                f.armings += 1;
                 if self.is_tick(function, events) {
-                    self.tick_expiry(event.cpu, expires);
+                    self.tick_armed(event.cpu, expires);
                 }
             }
+            EventKind::HrtimerCancel { .. } => f.cancels += 1,
+            EventKind::TimerCancel { .. } | EventKind::TimerExpireEntry { .. } => f.wheel_cancels += 1,
             EventKind::HrtimerExpireEntry { hrtimer, function, now } => {
                 self.hrtimer_fired(event, hrtimer, function, now, events)
             }
-            EventKind::TimerStart { now, .. } => {
+            EventKind::TimerStart { now, bucket_expiry, .. } => {
                 f.wheel_timers += 1;
+                // Which it has since before 6.9.
+                f.migration_known |= bucket_expiry.is_none();
                 if self.jiffies.len() < SAMPLES {
                     self.jiffies.push((event.ts_ns, now));
                 }
@@ -137,7 +172,7 @@ impl<'a> Survey<'a> {
     }
 
     fn hrtimer_fired(&mut self, event: &Event, hrtimer: u64, function: u64, now: i64, events: &Events<'_>) {
-        self.facts.hrtimers += 1;
+        self.facts.expiries += 1;
         if Facts::is_realtime(now) {
             let offset = self.facts.realtime_offset_ns.get_or_insert(i64::MIN);
             *offset = (*offset).max(now.wrapping_sub(event.ts_ns as i64));
@@ -145,27 +180,35 @@ impl<'a> Survey<'a> {
             self.offsets.handler(event.ts_ns, now);
         }
         if self.is_tick(function, events) {
-            if let Some(last) = self.last_ticks.get_mut(&event.cpu) {
-                last.1 = true;
+            let handled = &mut self.facts.cpus.entry(event.cpu).or_default().ticks.handled;
+            if handled.len() < SAMPLES {
+                handled.push(now);
             }
+            let last = self.last_ticks.entry(event.cpu).or_default();
+            let due = last.armed.take();
+            last.handled = Some((due.unwrap_or(now), due.is_some()));
             self.finder.tick_fired(event, hrtimer);
         } else {
             self.finder.hrtimer_fired(event, hrtimer, now);
         }
     }
 
-    fn tick_expiry(&mut self, cpu: u32, expires: i64) {
+    fn tick_armed(&mut self, cpu: u32, expires: i64) {
         let seen = &mut self.facts.cpus.entry(cpu).or_default().ticks;
         if seen.expiries.len() < SAMPLES {
             seen.expiries.push(expires);
         }
-        let before = self.last_ticks.insert(cpu, (expires, false));
+        let last = self.last_ticks.entry(cpu).or_default();
+        last.armed = Some(expires);
         // The first time after it fired, its own handler arms it.
-        if let Some((last, true)) = before
+        if let Some((due, seen_armed)) = last.handled.take()
             && seen.own.len() < SAMPLES
         {
             seen.own.push(expires);
-            *seen.steps.entry(expires.saturating_sub(last)).or_default() += 1;
+            let step = expires.saturating_sub(due);
+            if let Some(step) = if seen_armed { Some(step) } else { period_after(step) } {
+                *seen.steps.entry(step).or_default() += 1;
+            }
         }
     }
 
@@ -200,6 +243,10 @@ impl<'a> Survey<'a> {
             // Jiffies stand still with CLOCK_MONOTONIC.
             i128::from(*ts) - i128::from(f.offsets.moved_at(*ts)) - i128::from(*now) * i128::from(period)
         };
+        // A tick that goes on ends an idle period.
+        if f.cpus.values().any(|c| c.longest_idle_ns > 2 * period) {
+            f.described.remove("timer:tick_stop");
+        }
         let lowest = self.jiffies.iter().map(zero).min().unwrap_or_default();
         f.jiffy_zero_ns = lowest - (lowest - i128::from(phase)).rem_euclid(i128::from(period));
         f

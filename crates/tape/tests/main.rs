@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
 
+mod evidence;
 mod impossible_events;
 mod kernel_versions_page;
 mod late_ticks;

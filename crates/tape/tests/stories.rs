@@ -177,7 +177,7 @@ fn a_wheel_timer_counts_until_it_is_cancelled_or_moved() {
 fn timers_that_may_move_count_for_the_last_cpu_awake_only() {
     // Timer migration (6.9 and later): CPU 0 goes idle; CPU 1 is busy or idle; a movable timer of either.
     let wheel_at = |one_is_idle: bool, owner: u32, flags: u32, jiffies: u64| {
-        let mut s = Story::new(2).with_timer_migration();
+        let mut s = Story::new(2).with_timer_migration().without("tick_stop");
         s.prelude(0);
         s.switch(1, TICK, RUNNING, 50);
         if one_is_idle {
@@ -340,7 +340,7 @@ fn a_tick_that_was_stopped_stays_so_until_the_visit_ends() {
 
 #[test]
 fn without_tick_stop_events_a_stay_across_a_tick_shows_that_it_was_stopped() {
-    let mut s = with_timer(200 * MS).without("tick_stop");
+    let mut s = with_timer(200 * MS).without("tick_stop").without("hrtimer_start");
     for (at, ns) in [(TICK + MS, 9 * MS), (TICK + 13 * MS, 2 * MS)] {
         s.rest(0, at);
         s.idle(0, at + US, 1);

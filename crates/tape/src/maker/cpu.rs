@@ -19,6 +19,10 @@ pub(super) struct Cpu {
     pub(super) stopped: bool,
     pub(super) stopped_at_ns: u64,
     pub(super) stopped_before: bool,
+    /// The tick was stopped while a task ran (`NO_HZ_FULL`), and has not been seen to go on since.
+    pub(super) off_since_task: bool,
+    /// When the tick's handler last ran, ns.
+    pub(super) ticked_ns: u64,
     pub(super) gap: bool,
     pub(super) stay: Option<Stay>,
     /// When another CPU last sent this one an interrupt that has not come yet, ns; where such events are not recorded: began to

@@ -22,7 +22,7 @@ impl Maker<'_> {
         for (cpu, mut c) in std::mem::take(&mut self.cpus) {
             let tick = self.facts.grid(cpu);
             rcu::mark(&mut c.stays.rest, tick, &c.rcu_requests);
-            if self.facts.hrtimers == 0 {
+            if !self.facts.hrtimers() {
                 let mut next_at = NEVER_NS;
                 self.spool.backwards(&mut c.stays, |pieces| bound_timers(pieces, &mut next_at))?;
             }

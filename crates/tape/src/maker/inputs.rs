@@ -5,6 +5,7 @@ use idlewise_model::{Confidence, CpuTape, Note, NoteId, PiecesError, TapeCpu, Ta
 
 use super::Maker;
 use super::visits::SAME_VISIT_NS;
+use crate::facts::TickShownBy;
 use crate::unseen::Expires;
 
 impl Maker<'_> {
@@ -29,10 +30,10 @@ impl Maker<'_> {
                 timers[p.timer_confidence() as usize] += 1;
             }
         }
-        let mut grids = [0; 4];
+        let (mut grids, mut stops) = ([0; 4], [0; 4]);
         for c in usable() {
-            let known = f.grid_known.get(&c.cpu).copied().unwrap_or(Confidence::Assumed);
-            grids[known as usize] += c.pieces.len() as u64;
+            grids[f.grid_known(c.cpu) as usize] += c.pieces.len() as u64;
+            stops[f.stops_known(c.cpu) as usize] += c.pieces.len() as u64;
         }
         let input =
             |name: &str, counts: [u64; 4], how: String| TapeInput { name: name.to_owned(), counts, how };
@@ -53,14 +54,14 @@ impl Maker<'_> {
         } else {
             (Confidence::Recorded, "cpu_idle events".to_owned())
         };
-        let tick_stop = match f.tick_told_by() {
-            Some(event) => (Confidence::Recorded, format!("{event} events")),
-            None => (
-                Confidence::Bounded,
-                "no tick_stop events: stopped if an idle period spans a \
-                    tick"
-                    .to_owned(),
-            ),
+        let tick_stop = match f.tick_shown_by() {
+            Some(TickShownBy::TickStop) if f.tick_stops == 0 => {
+                "tick_stop events were recorded, and none came"
+            }
+            Some(TickShownBy::TickStop) => "tick_stop events",
+            Some(TickShownBy::TimerBaseIdle) => "timer_base_idle events",
+            Some(TickShownBy::Armings) => "for when the tick's timer is armed",
+            None => "no tick_stop events: stopped if an idle period spans a tick",
         };
         let util = self.util_words();
         let iowait = match (f.blocked.is_empty(), f.switches) {
@@ -79,13 +80,13 @@ impl Maker<'_> {
             input("sleep length", timers, self.timer_words()),
             input(
                 "programmed event",
-                if f.hrtimers > 0 { programmed } else { timers },
+                if f.hrtimers() { programmed } else { timers },
                 self.programmed_words(),
             ),
             input("visits", graded(visits.0), visits.1),
             input("kernel's states", graded(states.0), states.1),
             input("tick grid", grids, f.grid_how.clone()),
-            input("tick stopped", graded(tick_stop.0), tick_stop.1),
+            input("tick stopped", stops, tick_stop.to_owned()),
             input("utilisation", graded(util.0), util.1),
             input("iowait", graded(iowait.0), iowait.1.to_owned()),
             input(
@@ -103,7 +104,7 @@ impl Maker<'_> {
     }
 
     pub(super) fn wake_words(&self) -> String {
-        let timers = if self.facts.hrtimers > 0 { "timer expiries, else " } else { "" };
+        let timers = if self.facts.hrtimers() { "timer expiries, else " } else { "" };
         let else_by = if self.facts.by_switches {
             "the first interrupt or the switch away: not later than that"
         } else {
@@ -139,7 +140,7 @@ impl Maker<'_> {
 
     pub(super) fn timer_words(&self) -> String {
         let f = self.facts;
-        if f.hrtimers == 0 {
+        if !f.hrtimers() {
             return "no hrtimer events: the timer that woke the CPU, else the next one seen, else none"
                 .to_owned();
         }
@@ -153,7 +154,7 @@ impl Maker<'_> {
     }
 
     fn programmed_words(&self) -> String {
-        if self.facts.hrtimers == 0 {
+        if !self.facts.hrtimers() {
             return "no hrtimer events: as the sleep length, or the tick while it runs".to_owned();
         }
         let unseen = self.facts.unseen.iter().filter(|u| matches!(u.expires, Expires::By(_))).count();

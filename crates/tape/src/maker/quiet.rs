@@ -43,14 +43,13 @@ impl Quiet {
 
     /// Counts the CPUs anew of which something was seen.
     fn update(&mut self, cpus: &mut BTreeMap<u32, Cpu>, facts: &Facts) {
-        let told = facts.tick_told_by().is_some();
         let hidden =
             |cpu: &u32| !facts.by_switches && facts.cpus.get(cpu).is_none_or(|seen| seen.idle_entries == 0);
         for cpu in std::mem::take(&mut self.touched) {
             #[cfg(test)]
             (self.looks += 1);
             let Some(c) = cpus.get_mut(&cpu) else { continue };
-            let is = c.in_visit && (c.stopped || !told || hidden(&cpu));
+            let is = c.in_visit && (c.stopped || !facts.would_show_stop(cpu) || hidden(&cpu));
             match (c.quiet, is) {
                 (false, true) => self.count += 1,
                 (true, false) => self.count -= 1,
@@ -110,8 +109,8 @@ mod tests {
             maker.event(&event);
             entries += 1;
             let slowly = |cpu: u32| {
-                let told = facts.tick_told_by().is_some();
-                let quiet = |(n, c): (&u32, &Cpu)| *n == cpu || c.in_visit && (c.stopped || !told);
+                let told = |cpu: &u32| facts.would_show_stop(*cpu);
+                let quiet = |(n, c): (&u32, &Cpu)| *n == cpu || c.in_visit && (c.stopped || !told(n));
                 maker.cpus.iter().all(quiet)
             };
             if cpus < 100 {

@@ -96,7 +96,7 @@ impl Maker<'_> {
         piece.flags.set(PieceFlags::REJECTED, refused);
         let late_ns = grid.after(piece.start_ns).saturating_add(declared_ns + TICK_SLACK_NS);
         let spanned = late_ns < wake_at;
-        if !piece.flags.has(PieceFlags::TICK_KNOWN) {
+        if !piece.flags.has(PieceFlags::TICK_KNOWN) || spanned && self.facts.tick_stops == 0 {
             piece.flags.set(PieceFlags::STOPPED_AFTER, spanned);
         }
         let together_ns = self.together_ns + reach_ns(&piece, Some(self.cpu(cpu).told_to_ns));

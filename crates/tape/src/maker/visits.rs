@@ -31,17 +31,23 @@ impl Maker<'_> {
             self.cpu(e.cpu).sent_ns = None;
         }
         if next_pid == 0 && prev_pid != 0 {
+            let off = self.tick_is_off(e.cpu);
             let c = self.cpu(e.cpu);
             c.in_visit = true;
             c.choice_due = true;
             c.first_of_visit = true;
-            c.stopped = false;
-            c.stopped_before = false;
+            c.stopped = off;
+            c.stopped_before = off;
             c.now_ns = Some(e.ts_ns);
             if self.facts.by_switches {
                 self.entry(e.cpu, e.ts_ns, None);
             }
         }
+    }
+
+    /// Whether the tick of a CPU that runs a task is stopped (`NO_HZ_FULL`): the idle loop keeps it so.
+    fn tick_is_off(&mut self, cpu: u32) -> bool {
+        self.armed.tick_off(cpu).unwrap_or(self.cpu(cpu).off_since_task)
     }
 
     /// Without sched events, any event of a task shows that the idle task was switched out.
@@ -107,10 +113,13 @@ impl Maker<'_> {
             self.health
                 .add(HealthKind::StateOutOfTable, 1, || format!("state {state}, {}", place(cpu, ts_ns)));
         }
+        // Where its timer is armed beyond the next tick, the tick is stopped, whatever else is recorded.
+        let off = self.armed.tick_off(cpu) == Some(true);
+        self.cpu(cpu).stopped |= off;
         let stopped_after = self.cpu(cpu).stopped;
         let others_idle = self.quiet.others_idle(cpu, &mut self.cpus, self.facts);
         let timers = self.armed.next(cpu, ts_ns, stopped_after, others_idle);
-        let stops_known = self.facts.tick_told_by().is_some();
+        let stops_known = self.facts.would_show_stop(cpu);
         self.util.asleep(cpu, ts_ns);
         let util = self.util.of(cpu);
         let choices_recorded = self.facts.choices_recorded(cpu);
@@ -165,6 +174,9 @@ impl Maker<'_> {
     }
 
     pub(super) fn exit(&mut self, cpu: u32, ts_ns: u64) {
+        if self.facts.expiries == 0 && !self.facts.timer_irqs() {
+            self.timers_due(cpu, ts_ns);
+        }
         let open = self.cpu(cpu).stay.as_mut().filter(|s| s.exit_ns.is_none());
         let mut came_ns = ts_ns;
         match open {

@@ -41,8 +41,7 @@ impl Maker<'_> {
                     Vector::Other => WakeCause::Irq,
                     _ => WakeCause::Ipi,
                 };
-                self.received(e.cpu, cause);
-                self.see(e, |seen, ts| seen.interrupt(cause, ts));
+                self.interrupted(e, cause);
             }
             EventKind::IrqEntry { irq } => {
                 let cause = match self.facts.irqs.get(&irq) {
@@ -50,14 +49,12 @@ impl Maker<'_> {
                     Some(IrqClass::Ipi) => WakeCause::Ipi,
                     _ => WakeCause::Irq,
                 };
-                self.received(e.cpu, cause);
-                self.see(e, |seen, ts| seen.interrupt(cause, ts));
+                self.interrupted(e, cause);
             }
             EventKind::IpiEntry { ipi } => {
                 let broadcast = ipi == Ipi::TimerBroadcast;
                 let cause = if broadcast { WakeCause::Timer } else { WakeCause::Ipi };
-                self.received(e.cpu, cause);
-                self.see(e, |seen, ts| seen.interrupt(cause, ts));
+                self.interrupted(e, cause);
             }
             EventKind::VectorExit { .. }
             | EventKind::IrqExit { .. }
@@ -69,6 +66,22 @@ impl Maker<'_> {
 
     pub(super) fn fired(&mut self, e: &Event, fired: Fired) {
         self.see(e, |seen, ts| seen.timer(fired, ts));
+        if let Fired::Tick(_) = fired {
+            let grid = self.facts.grid(e.cpu);
+            let c = self.cpu(e.cpu);
+            // A stopped tick's timer fires, too, but not twice within two periods.
+            c.off_since_task &= e.ts_ns.saturating_sub(c.ticked_ns) > grid.period_ns * 3 / 2;
+            c.ticked_ns = e.ts_ns;
+        }
+    }
+
+    /// The timers of `cpu` are looked after, and what fires then is not recorded.
+    pub(super) fn timers_due(&mut self, cpu: u32, ts_ns: u64) {
+        for fired in self.armed.due(cpu, ts_ns) {
+            if let Some(stay) = self.cpu(cpu).stay.as_mut() {
+                stay.seen.timer(fired, ts_ns);
+            }
+        }
     }
 
     /// Notes something that was seen while the CPU is idle or just woken.
@@ -106,10 +119,23 @@ impl Maker<'_> {
 
     /// The tick's timer is armed. Outside of handlers only the idle loop does so: before a stay, or after the governor
     /// was notified of it.
-    pub(super) fn tick_armed(&mut self, cpu: u32) {
-        let Some(stay) = self.cpu(cpu).stay.as_mut().filter(|s| s.exit_ns.is_some()) else { return };
-        if stay.told.is_none() && stay.seen.first.is_some() && !stay.seen.in_handler {
+    pub(super) fn tick_armed(&mut self, cpu: u32, ts_ns: u64) {
+        let on = self.armed.tick_on(cpu);
+        let c = self.cpu(cpu);
+        c.off_since_task &= !on;
+        let stopped = c.stopped;
+        let Some(stay) = c.stay.as_mut().filter(|s| s.exit_ns.is_some()) else { return };
+        if stay.seen.in_handler {
+            return;
+        }
+        if stay.told.is_none() && stay.seen.first.is_some() {
             stay.told = Some(stay.seen);
+        }
+        if stopped && on {
+            // It goes on: the idle loop is left, for a task or, without a switch, to begin again.
+            self.visit_over(cpu, ts_ns);
+            let c = self.cpu(cpu);
+            (c.in_visit, c.first_of_visit) = (true, true);
         }
     }
 
@@ -143,9 +169,13 @@ impl Maker<'_> {
         }
     }
 
-    fn received(&mut self, cpu: u32, cause: WakeCause) {
+    fn interrupted(&mut self, e: &Event, cause: WakeCause) {
         if cause == WakeCause::Ipi {
-            self.cpu(cpu).sent_ns = None;
+            self.cpu(e.cpu).sent_ns = None;
+        }
+        self.see(e, |seen, ts| seen.interrupt(cause, ts));
+        if cause == WakeCause::Timer && self.facts.expiries == 0 {
+            self.timers_due(e.cpu, e.ts_ns);
         }
     }
 
