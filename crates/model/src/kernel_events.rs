@@ -35,6 +35,10 @@ macro_rules! kernel_events {
             PmQosUpdateTarget ["power" "pm_qos_update_target"] {
                 curr_value: i32 as Number ["curr_value"],
             };
+            /// `power:suspend_resume`: a step of a suspend or resume of the whole machine begins or ends; steps are nested.
+            SuspendResume ["power" "suspend_resume"] {
+                begins: bool as Number ["start"],
+            };
             /// `power:guest_halt_poll_ns`.
             GuestHaltPollNs ["power" "guest_halt_poll_ns"] {
                 grow: bool as Number ["grow"],

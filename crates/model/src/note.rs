@@ -68,6 +68,10 @@ ids! {
     ChoseNoState "chose-no-state"
     /// A governor keeps state that CPUs share; each CPU was replayed by itself.
     SharedState "shared-state"
+    /// Idle periods during which the machine was suspended, or its guest paused, are left out.
+    StoodStill "stood-still"
+    /// One idle period is most of a CPU's idle time.
+    LongIdlePeriod "long-idle-period"
     /// A comparison depends on few wake events.
     FewWakeEvents "few-wake-events"
     /// A difference of latencies is what remains of larger ones in both directions.

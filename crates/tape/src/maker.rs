@@ -43,6 +43,10 @@ pub(crate) struct Maker<'a> {
     ungoverned: (u64, u64),
     /// Idle periods whose state a governor chose that was replaced later.
     replaced: u64,
+    /// Steps of a suspend that have begun and not ended.
+    suspending: u32,
+    /// Idle periods during which the machine stood still, and their time, ns.
+    stood_still: (u64, u64),
     /// All stays that were written down, each with the time to the one before, of which an hour counts.
     together_ns: u64,
     health: Health,
@@ -67,6 +71,8 @@ impl<'a> Maker<'a> {
             latency: Vec::new(),
             ungoverned: (0, 0),
             replaced: 0,
+            suspending: 0,
+            stood_still: (0, 0),
             together_ns: 0,
             health: Health::default(),
         }
@@ -111,6 +117,7 @@ impl<'a> Maker<'a> {
             EventKind::PmQosUpdateTarget { curr_value } => self.latency_limit(e.ts_ns, curr_value),
             EventKind::IdleChosen { cpu, .. } => self.cpu(cpu).chosen = true,
             EventKind::IdleEnabled { cpu, governor, .. } => self.put_in_charge(cpu, governor),
+            EventKind::SuspendResume { begins } => self.suspends(begins),
             EventKind::Lost { .. } => self.lost(e.cpu),
             _ => {
                 if let Some(fired) = self.armed.event(e) {
@@ -165,6 +172,13 @@ impl<'a> Maker<'a> {
         // In order of time, whatever the recording's clocks do.
         let before_ns = self.latency.last().map_or(0, |c| c.at_ns);
         self.latency.push(Change { at_ns: ts_ns.max(before_ns), value });
+    }
+
+    /// A step of a suspend begins or ends: who is idle then is so in a suspend.
+    fn suspends(&mut self, begins: bool) {
+        self.suspending = if begins { self.suspending + 1 } else { self.suspending.saturating_sub(1) };
+        let open = self.cpus.values_mut().filter_map(|c| c.stay.as_mut()).filter(|s| s.exit_ns.is_none());
+        open.for_each(|stay| stay.in_suspend = true);
     }
 
     fn lost(&mut self, cpu: u32) {

@@ -9,6 +9,7 @@ mod kernel_versions_page;
 mod late_ticks;
 mod long_recordings;
 mod older_states;
+mod partial_texts;
 mod recordings_that_lack_something;
 mod stories;
 mod stories_of_visits;

@@ -37,6 +37,9 @@ pub(super) struct Cpu {
     pub(super) choice_due: bool,
     /// When the last stay that was written down ended, ns.
     pub(super) told_to_ns: u64,
+    /// All stays together, ns, and of the longest its time, ns, and when it began, ns.
+    pub(super) idle_ns: u64,
+    pub(super) longest: (u64, u64),
     pub(super) iowait: u16,
     pub(super) tick_handlers: Counted,
     /// How well it is known what the clock was programmed for, counted by grade.
@@ -68,6 +71,11 @@ pub(super) struct Stay {
     pub(super) piece: Piece,
     /// An interrupt was on its way at the entry.
     pub(super) sent_before: bool,
+    /// The machine was suspended, or on its way there or back, at some time of the stay.
+    pub(super) in_suspend: bool,
+    /// When another CPU first sent an interrupt during the stay, and began to wake a task for this CPU, ns.
+    pub(super) called_ns: Option<u64>,
+    pub(super) waking_ns: Option<u64>,
     pub(super) programmed: Confidence,
     pub(super) exit_ns: Option<u64>,
     pub(super) seen: Evidence,

@@ -2,14 +2,18 @@
 //! The end of the recording: what is still open, what only the whole tells, the tape.
 
 use idlewise_model::{
-    Confidence, Counted, CpuTape, Health, HealthKind, NEVER_NS, Piece, PiecesError, Source, Tape, TapeCpu,
-    WakeCause, nth,
+    Confidence, Counted, CpuTape, Health, HealthKind, NEVER_NS, Note, Piece, PiecesError, Source, Tape,
+    TapeCpu, WakeCause, nth,
 };
 
+use super::inputs::long_idle_period;
 use super::{Maker, place, rcu};
 
 /// The tick's handlers take this long where the recording does not show it, ns.
 const TICK_HANDLER_NS: u32 = 5_000;
+
+/// Long idle periods of more CPUs are not named.
+const MOST_LONG: usize = 3;
 
 impl Maker<'_> {
     pub(crate) fn finish(mut self, source: Source, mut health: Health) -> Result<Tape, PiecesError> {
@@ -18,6 +22,8 @@ impl Maker<'_> {
             self.close(*cpu);
         }
         let mut cpus = Vec::new();
+        let long: Vec<Note> =
+            self.cpus.iter().filter_map(|(cpu, c)| long_idle_period(*cpu, c)).take(MOST_LONG).collect();
         let (mut programmed, mut wakes) = ([0; 4], [0; 4]);
         for (cpu, mut c) in std::mem::take(&mut self.cpus) {
             let tick = self.facts.grid(cpu);
@@ -44,7 +50,7 @@ impl Maker<'_> {
         }
         health.merge(&self.health);
         let inputs = self.inputs(&cpus, programmed, wakes)?;
-        Ok(Tape { source, inputs, notes: self.notes(), health, cpus })
+        Ok(Tape { source, inputs, notes: self.notes(long), health, cpus })
     }
 
     /// What is open at the end of the recording.

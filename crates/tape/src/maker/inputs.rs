@@ -3,10 +3,28 @@
 
 use idlewise_model::{Confidence, CpuTape, Note, NoteId, PiecesError, TapeCpu, TapeInput};
 
-use super::Maker;
+use super::cpu::Cpu;
 use super::visits::SAME_VISIT_NS;
+use super::{Maker, place};
 use crate::facts::TickShownBy;
 use crate::unseen::Expires;
+
+/// One idle period of at least so long, ns, that is more than half of a CPU's idle time is worth a look.
+const LONG_NS: u64 = 1_000_000_000;
+
+/// A remark about the longest idle period of `cpu`, where it is most of the idle time.
+pub(super) fn long_idle_period(cpu: u32, c: &Cpu) -> Option<Note> {
+    let (ns, start_ns) = c.longest;
+    (ns >= LONG_NS && ns > c.idle_ns / 2).then(|| {
+        NoteId::LongIdlePeriod.note(format!(
+            "one idle period of {:.3} s ({}) is {} % of the CPU's idle time: a suspend, a CPU that was \
+             switched off or a paused guest looks the same where no event shows it",
+            ns as f64 / 1e9,
+            place(cpu, start_ns),
+            u128::from(ns) * 100 / u128::from(c.idle_ns)
+        ))
+    })
+}
 
 impl Maker<'_> {
     /// `programmed` and `wakes` are counts by grade.
@@ -166,8 +184,9 @@ impl Maker<'_> {
         format!("hrtimer events, the tick's own timer among them{limit}")
     }
 
-    pub(super) fn notes(&self) -> Vec<Note> {
+    pub(super) fn notes(&self, longest: Vec<Note>) -> Vec<Note> {
         let mut notes = self.facts.offsets.notes();
+        notes.extend(longest);
         notes.extend(self.facts.span.note());
         notes.extend(self.facts.kernel.note());
         if self.facts.by_switches {
@@ -188,6 +207,14 @@ impl Maker<'_> {
                 "{periods} idle periods, {:.3} s together, without a governor: the recording has choices \
                  for other idle periods of these CPUs, but not for these. The kernel's default idle routine \
                  ran while no governor was active. They are not counted, and replay asks no governor there",
+                ns as f64 / 1e9
+            )));
+        }
+        let (periods, ns) = self.stood_still;
+        if periods > 0 {
+            notes.push(NoteId::StoodStill.note(format!(
+                "{:.3} s in suspend, or a guest paused ({periods} idle periods that a suspend_resume event lies in or a \
+                 timer ended more than a second late): no governor chooses there, so they are left out",
                 ns as f64 / 1e9
             )));
         }

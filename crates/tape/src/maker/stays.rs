@@ -3,7 +3,9 @@
 
 use idlewise_model::{Confidence, HealthKind, Miss, Piece, PieceFlags, TickGrid, WakeCause};
 
+use super::cpu::Stay;
 use super::{Maker, clip, place, rcu};
+use crate::armed::Due;
 use crate::check::{LONGEST_STAY_NS, LONGEST_TOGETHER_NS, reach_ns};
 
 /// How far a wake may lie behind a tick, beyond the state's exit latency, and still be the tick's, ns.
@@ -11,6 +13,9 @@ const TICK_SLACK_NS: u64 = 50_000;
 /// A driver refuses an entry at once: those of a MediaTek MT8196, on which firmware refuses a state, take 34 us at most. What
 /// lasts longer than this was an idle period, ns.
 const LONGEST_REFUSAL_NS: u64 = 100_000;
+/// A timer that fires so much later than it was due did so because the machine stood still: a suspend, a paused guest, ns.
+/// The longest that hosts were seen to keep a guest from its timer is 100 ms.
+const STANDSTILL_NS: u64 = 1_000_000_000;
 /// The longest that another CPU's interrupt is on its way to a CPU that enters an idle state, ns. On a MediaTek MT8196 such an
 /// entry ends within 2 us; one that lasts 90 us or more is ended by another interrupt.
 const IPI_ARRIVES_NS: u64 = 10_000;
@@ -60,8 +65,20 @@ impl Maker<'_> {
             WakeCause::Tick | WakeCause::Wheel => seen.tick_due,
             _ => None,
         };
-        let mut wake_at = by_timer.map_or(by_latency, |due| due.at_ns).clamp(piece.start_ns, exit_ns);
-        let mut wake_known = by_timer.map(|due| due.confidence);
+        let overdue = by_timer.is_some_and(|due| due.at_ns.saturating_add(STANDSTILL_NS) < exit_ns);
+        if overdue || stay.in_suspend {
+            self.stood_still.0 += 1;
+            self.stood_still.1 += stay_ns;
+            self.cpu(cpu).forget();
+            return;
+        }
+        let by_caller = match piece.cause {
+            WakeCause::Ipi => stay.called_by(),
+            _ => None,
+        };
+        let by_event = by_timer.or(by_caller);
+        let mut wake_at = by_event.map_or(by_latency, |due| due.at_ns).clamp(piece.start_ns, exit_ns);
+        let mut wake_known = by_event.map(|due| self.facts.at_best(due.confidence));
         if by_timer.is_none() && matches!(piece.cause, WakeCause::Timer | WakeCause::Wheel) {
             let latest = seen.first.map_or(exit_ns, |(_, ts)| ts);
             if let Some(tick) = tick_behind(grid, piece.start_ns, latest, declared_ns) {
@@ -124,6 +141,8 @@ impl Maker<'_> {
             }
         }
         c.told_to_ns = exit_ns;
+        c.idle_ns += piece.stay_ns();
+        c.longest = c.longest.max((piece.stay_ns(), piece.start_ns));
         c.governed += u64::from(piece.chosen().is_some());
         c.stays.rest.push(piece);
         c.programmed[stay.programmed as usize] += 1;
@@ -152,6 +171,15 @@ impl Maker<'_> {
                 rcu::forget(&mut c.rcu_requests, marked_ns);
             }
         }
+    }
+}
+
+impl Stay {
+    /// When another CPU ended the stay: it sent an interrupt, or, just before it does so, began to wake a task.
+    fn called_by(&self) -> Option<Due> {
+        let due = |at_ns: u64, confidence| Due { at_ns, confidence };
+        let called = self.called_ns.map(|at_ns| due(at_ns, Confidence::Recorded));
+        called.or(self.waking_ns.map(|at_ns| due(at_ns, Confidence::Derived)))
     }
 }
 

@@ -123,6 +123,7 @@ impl Maker<'_> {
         self.util.asleep(cpu, ts_ns);
         let util = self.util.of(cpu);
         let choices_recorded = self.facts.choices_recorded(cpu);
+        let suspending = self.suspending > 0;
         let c = self.cpu(cpu);
         let governed = !choices_recorded || !c.choice_due || c.chosen;
         c.chosen = false;
@@ -165,6 +166,9 @@ impl Maker<'_> {
         c.stay = Some(Stay {
             piece,
             sent_before: c.sent_ns.is_some(),
+            in_suspend: suspending,
+            called_ns: None,
+            waking_ns: None,
             programmed: timers.programmed,
             exit_ns: None,
             seen: Evidence::default(),

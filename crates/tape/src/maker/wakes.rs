@@ -4,6 +4,7 @@
 use idlewise_model::{Event, EventKind, Ipi, Vector, WakeCause};
 
 use super::Maker;
+use super::cpu::Stay;
 use crate::armed::Fired;
 use crate::causes::Evidence;
 use crate::irq_class::IrqClass;
@@ -135,7 +136,7 @@ impl Maker<'_> {
             // It goes on: the idle loop is left, for a task or, without a switch, to begin again.
             self.visit_over(cpu, ts_ns);
             let c = self.cpu(cpu);
-            (c.in_visit, c.first_of_visit) = (true, true);
+            (c.in_visit, c.first_of_visit, c.stopped_before) = (true, true, false);
         }
     }
 
@@ -150,9 +151,14 @@ impl Maker<'_> {
     }
 
     pub(super) fn remote_wake(&mut self, cpu: u32) {
-        if let Some(stay) = self.cpu(cpu).stay.as_mut().filter(|s| s.exit_ns.is_none()) {
+        if let Some(stay) = self.open(cpu) {
             stay.seen.remote_wake = true;
         }
+    }
+
+    /// The stay of `cpu` that has not ended.
+    fn open(&mut self, cpu: u32) -> Option<&mut Stay> {
+        self.cpu(cpu).stay.as_mut().filter(|s| s.exit_ns.is_none())
     }
 
     pub(super) fn waking(&mut self, e: &Event, pid: i32, target_cpu: u32) {
@@ -162,6 +168,9 @@ impl Maker<'_> {
         }
         if e.cpu != target_cpu {
             self.remote_wake(target_cpu);
+            if let Some(stay) = self.open(target_cpu) {
+                stay.waking_ns.get_or_insert(e.ts_ns);
+            }
         }
         // A wakeup that has only begun shows that an interrupt may follow, now or after the entry.
         if self.facts.ipis_sent == 0 && matches!(e.kind, EventKind::SchedWaking { .. }) {
@@ -183,6 +192,10 @@ impl Maker<'_> {
     pub(super) fn sent(&mut self, e: &Event, cpu: u32) {
         if e.cpu != cpu {
             self.cpu(cpu).sent_ns = Some(e.ts_ns);
+            let interrupt = !matches!(e.kind, EventKind::SchedWaking { .. });
+            if let Some(stay) = self.open(cpu).filter(|_| interrupt) {
+                stay.called_ns.get_or_insert(e.ts_ns);
+            }
         }
     }
 }

@@ -51,6 +51,8 @@ enum Spelling {
     ShortWakeup,
     /// `halt_poll_ns 200000 (grow 0)`.
     HaltPoll,
+    /// `machine_suspend[1] begin`.
+    Step,
     Whole,
 }
 
@@ -119,6 +121,7 @@ impl Shape {
             Spelling::ShortSwitch => short_switch(fields, &mut line)?,
             Spelling::ShortWakeup => short_wakeup(fields, &mut line)?,
             Spelling::HaltPoll => halt_poll(fields, &mut line)?,
+            Spelling::Step => step(fields, &mut line)?,
             Spelling::Whole => line.text = whole(fields),
         }
         if let Some(timer) = self.timer {
@@ -202,6 +205,7 @@ impl Spelling {
             "sched_switch" => Self::ShortSwitch,
             "sched_waking" | "sched_wakeup" | "sched_wakeup_new" if !has(b" pid=") => Self::ShortWakeup,
             "guest_halt_poll_ns" if !has(b"grow=") => Self::HaltPoll,
+            "suspend_resume" if !has(b"start=") => Self::Step,
             _ => Self::Pairs,
         }
     }
@@ -211,6 +215,7 @@ impl Spelling {
 const SHORT_SWITCH: [&str; 5] = ["prev_pid", "prev_prio", "prev_state", "next_pid", "next_prio"];
 const SHORT_WAKEUP: [&str; 2] = ["pid", "target_cpu"];
 const HALT_POLL: [&str; 3] = ["new", "old", "grow"];
+const STEP: [&str; 1] = ["start"];
 
 impl Wording<'_> {
     /// Where the word `name=` starts, if the line has it.
@@ -275,6 +280,7 @@ impl Layout for Wording<'_> {
             Spelling::ShortSwitch => fixed(&SHORT_SWITCH),
             Spelling::ShortWakeup => fixed(&SHORT_WAKEUP),
             Spelling::HaltPoll => fixed(&HALT_POLL),
+            Spelling::Step => fixed(&STEP),
             Spelling::Whole => None,
         };
         u8::try_from(place?).ok().map(Place)
@@ -366,6 +372,18 @@ fn halt_poll(fields: &[u8], line: &mut Line<'_>) -> Option<()> {
     for (place, value) in line.numbers.iter_mut().zip(values) {
         *place = value;
     }
+    Some(())
+}
+
+/// `ACTION[VALUE] begin` or `... end`.
+fn step(fields: &[u8], line: &mut Line<'_>) -> Option<()> {
+    let word = values::trim(fields).rsplit(|b| *b == b' ').next()?;
+    let begins = match word {
+        b"begin" => 1,
+        b"end" => 0,
+        _ => return None,
+    };
+    *line.numbers.first_mut()? = begins;
     Some(())
 }
 

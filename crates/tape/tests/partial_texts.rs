@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Texts with the few events that people happen to enable: what they show must be heard, what they do not show not claimed.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use idlewise_model::*;
+use idlewise_tape::make;
+use idlewise_trace::TraceFile;
+
+const MS: u64 = 1_000_000;
+const US: u64 = 1_000;
+/// A tick of HZ 250 lies here and every 4 ms, ns.
+const TICK: u64 = 1_000_000 * MS + 2_500;
+
+/// Lines of ftrace text of CPU 0.
+#[derive(Default)]
+struct Lines(Vec<(u64, String)>);
+
+impl Lines {
+    fn say(&mut self, ts: u64, task: &str, what: &str) {
+        let (s, us) = (ts / 1_000_000_000, ts / US % MS);
+        self.0.push((ts, format!("{task:>16}     [000] d..1 {s:5}.{us:06}: {what}\n")));
+    }
+
+    /// Idle from `ts` on for `ns`, in between two turns of a task.
+    fn idle(&mut self, ts: u64, ns: u64) {
+        self.switches(ts, ns);
+        self.say(ts + 5 * US, "<idle>-0", "cpu_idle: state=1 cpu_id=0");
+        self.say(ts + ns - 5 * US, "<idle>-0", "cpu_idle: state=4294967295 cpu_id=0");
+    }
+
+    fn switches(&mut self, ts: u64, ns: u64) {
+        let to = "sched_switch: prev_comm=job prev_pid=9 prev_prio=120 prev_state=S ==> next_comm=swapper/0 next_pid=0 next_prio=120";
+        let back = "sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=job next_pid=9 next_prio=120";
+        self.say(ts, "job-9", to);
+        self.say(ts + ns, "<idle>-0", back);
+    }
+
+    fn expiry(&mut self, due: u64, late: u64, function: &str) {
+        let now = due + late;
+        let what = format!("hrtimer_expire_entry: hrtimer=00000000aaaa0001 function={function} now={now}");
+        self.say(now + 3 * US, "<idle>-0", &what);
+    }
+
+    fn arming(&mut self, ts: u64, due: u64, task: &str) {
+        let what = format!(
+            "hrtimer_start: hrtimer=00000000aaaa0001 function=tick_nohz_handler expires={due} softexpires={due} mode=ABS"
+        );
+        self.say(ts, task, &what);
+    }
+
+    fn tape(mut self, machine: &str) -> Tape {
+        self.0.sort_by_key(|(ts, _)| *ts);
+        let mut text = "# tracer: nop\n#\n".to_owned();
+        self.0.iter().for_each(|(_, line)| write!(text, "{line}").unwrap());
+        let trace = TraceFile::from_bytes(Path::new("some.txt"), text.into_bytes()).unwrap();
+        make(&trace, "some.txt", &idlewise_platform::find(machine).unwrap(), "").unwrap()
+    }
+}
+
+fn input<'a>(tape: &'a Tape, name: &str) -> (&'a str, Confidence) {
+    let input = tape.inputs.iter().find(|i| i.name == name).unwrap();
+    (&input.how, input.weakest())
+}
+
+fn pieces(tape: &Tape) -> Vec<Piece> {
+    tape.cpus[0].pieces.to_vec().unwrap()
+}
+
+/// The functions that handle a tick, and periods of usual HZ, ns.
+const HANDLERS: [&str; 3] = ["tick_nohz_handler", "tick_sched_timer", "tick_nohz_highres_handler"];
+
+#[test]
+fn handlers_of_the_tick_show_its_grid_without_any_arming() {
+    for (hz, period) in [(100, 10 * MS), (250, 4 * MS), (300, 3_333_333), (1000, MS)] {
+        for function in HANDLERS {
+            // Handlers run 2 to 90 us late, one of them by half a millisecond; an idle CPU skips ticks.
+            let mut lines = Lines::default();
+            for k in 0..40 {
+                let late = if k == 20 { 500 * US } else { 2 * US + k * 7919 % 90_000 };
+                lines.expiry(TICK + (k + k % 5 * 40) * period, late, function);
+            }
+            lines.idle(TICK + MS / 2, MS / 10);
+            for machine in ["skylake", "rk3399"] {
+                let tape = Lines(lines.0.clone()).tape(machine);
+                let grid = tape.cpus[0].tick;
+                assert_eq!(input(&tape, "tick grid").1, Confidence::Recorded, "HZ {hz} on {machine}");
+                assert_eq!(grid.period_ns, period, "{}", input(&tape, "tick grid").0);
+                let behind = (grid.phase_ns + period - TICK % period) % period;
+                assert!((2 * US..10 * US).contains(&behind), "{behind} ns behind the tick");
+            }
+        }
+    }
+}
+
+#[test]
+fn handlers_of_the_tick_do_not_show_what_else_is_armed() {
+    let mut lines = Lines::default();
+    (0..40).for_each(|k| lines.expiry(TICK + k * 4 * MS, 3 * US, "tick_nohz_handler"));
+    lines.idle(TICK + MS, 2 * MS);
+    let tape = lines.tape("skylake");
+    assert_eq!(input(&tape, "programmed event").1, Confidence::Bounded);
+    assert_eq!(input(&tape, "sleep length").1, Confidence::Bounded);
+    assert_eq!(input(&tape, "tick stopped").1, Confidence::Bounded);
+}
+
+#[test]
+fn one_expiry_and_its_arming_give_a_grid() {
+    let mut lines = Lines::default();
+    lines.expiry(TICK, 30 * US, "tick_sched_timer");
+    lines.arming(TICK + 50 * US, TICK + 4 * MS, "<idle>-0");
+    lines.idle(TICK + MS, MS);
+    let tape = lines.tape("rk3399");
+    assert_eq!(tape.cpus[0].tick, TickGrid { period_ns: 4 * MS, phase_ns: TICK % (4 * MS) });
+    assert_eq!(
+        input(&tape, "tick grid"),
+        ("HZ 250, from few expiries of the tick's timer", Confidence::Derived)
+    );
+}
+
+#[test]
+fn two_handlers_are_too_few_and_the_result_does_not_say_that_there_are_none() {
+    let mut lines = Lines::default();
+    (0..2).for_each(|k| lines.expiry(TICK + k * 4 * MS, 3 * US, "tick_sched_timer"));
+    lines.idle(TICK + MS, MS);
+    let tape = lines.tape("rk3399");
+    let (how, known) = input(&tape, "tick grid");
+    assert!(how.ends_with("the trace shows too few ticks"), "{how}");
+    assert_eq!(known, Confidence::Assumed);
+}
+
+/// A tick that runs until it is stopped while a task runs, or not, and 40 idle periods after that.
+fn full_dynticks(armings: bool, stops: bool, starts_again: bool) -> Tape {
+    let mut lines = Lines::default();
+    for k in 0..8 {
+        let at = TICK + k * 4 * MS;
+        lines.expiry(at, 3 * US, "tick_sched_timer");
+        if armings {
+            lines.arming(at + 9 * US, at + 4 * MS, "job-9");
+        }
+    }
+    let off = TICK + 29 * MS;
+    if stops {
+        lines.say(off, "job-9", "tick_stop: success=1 dependency=NONE");
+    }
+    if armings {
+        lines.arming(off + 10 * US, TICK + 100_000 * MS, "job-9");
+    }
+    if starts_again {
+        for k in 8..100 {
+            let at = TICK + k * 4 * MS;
+            lines.arming(at - 3 * MS, at, "job-9");
+            lines.expiry(at, 3 * US, "tick_sched_timer");
+        }
+    }
+    (0..40).for_each(|k| lines.idle(TICK + 33 * MS + k * 5 * MS, 2 * MS));
+    lines.tape("skylake-sp")
+}
+
+#[test]
+fn a_tick_that_was_stopped_while_a_task_ran_stays_off_in_idle() {
+    let flags = |tape: &Tape, bit: u16| pieces(tape).iter().filter(|p| p.flags.has(bit)).count();
+    for (armings, stops) in [(true, true), (true, false), (false, true)] {
+        let tape = full_dynticks(armings, stops, false);
+        assert_eq!(pieces(&tape).len(), 40);
+        assert_eq!(flags(&tape, PieceFlags::STOPPED_BEFORE), 40, "armings {armings}, tick_stop {stops}");
+        assert_eq!(flags(&tape, PieceFlags::STOPPED_AFTER), 40, "armings {armings}, tick_stop {stops}");
+        let tape = full_dynticks(armings, stops, true);
+        assert_eq!(flags(&tape, PieceFlags::STOPPED_BEFORE), 0, "it goes on: armings {armings}, {stops}");
+    }
+}
+
+#[test]
+fn a_tick_that_goes_on_outside_of_handlers_ends_the_visit_without_a_switch() {
+    let visit = |restarts: bool| {
+        let mut lines = Lines::default();
+        for k in 0..4 {
+            lines.expiry(TICK + k * 4 * MS, 3 * US, "tick_sched_timer");
+            lines.arming(TICK + k * 4 * MS + 9 * US, TICK + (k + 1) * 4 * MS, "job-9");
+        }
+        let at = TICK + 13 * MS;
+        lines.switches(at, 40 * MS);
+        lines.say(at + 8 * US, "<idle>-0", "tick_stop: success=1 dependency=NONE");
+        lines.arming(at + 9 * US, at + 1_000 * MS, "<idle>-0");
+        for (from, to) in [(10 * US, 20 * MS), (20 * MS + 30 * US, 39 * MS)] {
+            lines.say(at + from, "<idle>-0", "cpu_idle: state=1 cpu_id=0");
+            lines.say(at + to, "<idle>-0", "cpu_idle: state=4294967295 cpu_id=0");
+        }
+        if restarts {
+            lines.arming(at + 20 * MS + 9 * US, TICK + 36 * MS, "<idle>-0");
+        }
+        let of = |p: &Piece| (p.flags.has(PieceFlags::VISIT_START), p.flags.has(PieceFlags::STOPPED_BEFORE));
+        pieces(&lines.tape("skylake-sp")).iter().map(of).collect::<Vec<_>>()
+    };
+    assert_eq!(visit(false), [(true, false), (false, true)]);
+    assert_eq!(visit(true), [(true, false), (true, false)]);
+}
+
+fn note(tape: &Tape, id: NoteId) -> Option<&str> {
+    tape.notes.iter().find(|n| n.id == id).map(|n| &*n.words)
+}
+
+/// 40 short idle periods, and one of 600 s.
+fn slept(what: impl Fn(&mut Lines, u64), by_switches: bool) -> Tape {
+    let mut lines = Lines::default();
+    let idle = |lines: &mut Lines, ts, ns| match by_switches {
+        true => lines.switches(ts, ns),
+        false => lines.idle(ts, ns),
+    };
+    let at = TICK + 200 * MS;
+    (0..20).for_each(|k| idle(&mut lines, TICK + k * 6 * MS, 5 * MS));
+    idle(&mut lines, at, 600_000 * MS);
+    (1..21).for_each(|k| idle(&mut lines, at + 600_000 * MS + k * 6 * MS, 5 * MS));
+    what(&mut lines, at);
+    lines.tape("pixel6")
+}
+
+#[test]
+fn time_in_suspend_is_no_idle_period() {
+    let step = |lines: &mut Lines, ts, task: &str, what: &str| {
+        lines.say(ts, task, &format!("suspend_resume: {what}"));
+    };
+    let to_idle = |lines: &mut Lines, at: u64| {
+        step(lines, at - 9 * MS, "job-9", "suspend_enter[1] begin");
+        step(lines, at + 100 * US, "<idle>-0", "timekeeping_freeze[0] begin");
+        step(lines, at + 599_999 * MS, "<idle>-0", "timekeeping_freeze[0] end");
+        step(lines, at + 600_001 * MS, "job-9", "suspend_enter[1] end");
+    };
+    let to_ram = |lines: &mut Lines, at: u64| {
+        step(lines, at - MS, "job-9", "machine_suspend[3] begin");
+        step(lines, at + 600_001 * MS, "job-9", "machine_suspend[3] end");
+    };
+    // The recording was begun after the first steps, or ends before the last.
+    let cut =
+        |lines: &mut Lines, at: u64| step(lines, at + 599_999 * MS, "<idle>-0", "timekeeping_freeze[0] end");
+    for by_switches in [true, false] {
+        for what in [&to_idle as &dyn Fn(&mut Lines, u64), &to_ram, &cut] {
+            let tape = slept(what, by_switches);
+            assert_eq!(pieces(&tape).len(), 40);
+            let words = note(&tape, NoteId::StoodStill).unwrap();
+            assert!(words.contains("no governor chooses there"), "{words}");
+            assert!(words.starts_with("600.000 s in suspend") || words.starts_with("599.990 s"), "{words}");
+            assert_eq!(note(&tape, NoteId::LongIdlePeriod), None);
+        }
+    }
+}
+
+#[test]
+fn an_idle_period_that_a_timer_ended_minutes_late_was_a_standstill() {
+    let overdue = |by: u64| {
+        slept(
+            |lines, at| {
+                lines.arming(at - MS, at + 600_000 * MS - by, "job-9");
+                lines.expiry(at + 600_000 * MS - 20 * US, 0, "tick_nohz_handler");
+            },
+            false,
+        )
+    };
+    let tape = overdue(599_000 * MS);
+    assert_eq!((pieces(&tape).len(), note(&tape, NoteId::StoodStill).is_some()), (40, true));
+    let tape = overdue(20 * MS);
+    assert_eq!((pieces(&tape).len(), note(&tape, NoteId::StoodStill)), (41, None));
+}
+
+#[test]
+fn an_idle_period_that_is_most_of_the_idle_time_is_named() {
+    let tape = slept(|_, _| (), false);
+    assert_eq!(pieces(&tape).len(), 41);
+    let words = note(&tape, NoteId::LongIdlePeriod).unwrap();
+    assert!(words.starts_with("one idle period of 600.000 s (CPU 0 at 1000.2000"), "{words}");
+    assert!(words.contains("99 % of the CPU's idle time"), "{words}");
+}
+
+#[test]
+fn what_another_cpu_did_dates_the_wake() {
+    let wake = |what: &[(u64, &str)]| {
+        let mut lines = Lines::default();
+        let at = TICK + MS;
+        lines.idle(at, 3 * MS);
+        let exit = at + 3 * MS - 5 * US;
+        lines.say(exit - US, "<idle>-0", "reschedule_entry: vector=253");
+        for (before, what) in what {
+            lines.say(exit - before, "other-7", what);
+            let last = lines.0.last_mut().unwrap();
+            last.1 = last.1.replace("[000]", "[001]");
+        }
+        let tape = lines.tape("zen-server");
+        let input = tape.inputs.iter().find(|i| i.name == "wake").unwrap();
+        let known = Confidence::ALL.into_iter().find(|c| input.counts[*c as usize] > 0).unwrap();
+        let p = pieces(&tape)[0];
+        (p.start_ns + p.wake_ns, exit, known)
+    };
+    let waking = "sched_waking: comm=job pid=9 prio=120 target_cpu=000";
+    let ipi = "ipi_send_cpu: cpu=0 callsite=native_smp_send_reschedule+0x0 callback=0x0";
+    let (at, exit, known) = wake(&[(20 * US, waking)]);
+    assert_eq!((exit / US - at / US, known), (20, Confidence::Derived));
+    let (at, exit, known) = wake(&[(20 * US, waking), (17 * US, ipi)]);
+    assert_eq!((exit / US - at / US, known), (17, Confidence::Recorded));
+    // Nothing shows it: the declared exit latency must do.
+    assert_eq!(wake(&[]).2, Confidence::Derived);
+}
