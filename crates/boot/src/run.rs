@@ -61,8 +61,8 @@ const EVENTS: [&str; 25] = [
     "ipi/ipi_entry",
     "ipi/ipi_exit",
 ];
-/// What only newer kernels have (since 6.9).
-const NEWER_EVENTS: [&str; 1] = ["timer/timer_base_idle"];
+/// Events that only newer kernels have: since 6.9, and of 7.x.
+const NEWER_EVENTS: [&str; 2] = ["timer/timer_base_idle", "timer/hrtimer_rearm"];
 /// The governors' true inputs and choices.
 const TRUE_INPUTS: [&str; 4] =
     ["idlewise/idle_enabled", "idlewise/idle_asked", "idlewise/idle_chosen", "idlewise/idle_reflected"];

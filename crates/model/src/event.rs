@@ -67,6 +67,11 @@ impl EventKind {
             {
                 Some("expires")
             }
+            Self::HrtimerRearm { next_event, .. }
+                if !(0..latest_ns).contains(&next_event) && next_event != NEVER_NS =>
+            {
+                Some("next_event")
+            }
             Self::HrtimerExpireEntry { now, .. } if !(0..latest_ns).contains(&now) => Some("now"),
             Self::TimerStart { now, .. } | Self::TimerExpireEntry { now, .. } if now >= LATEST_JIFFY => {
                 Some("now")

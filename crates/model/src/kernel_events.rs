@@ -164,6 +164,12 @@ macro_rules! kernel_events {
             HrtimerExpireExit ["timer" "hrtimer_expire_exit"] {
                 hrtimer: u64 as Pointer ["hrtimer"],
             };
+            /// `timer:hrtimer_rearm`, of Linux 7.x: the clock event device of the CPU was programmed for `next_event`, ns on
+            /// `CLOCK_MONOTONIC`; `deferred` where that waited for the end of an interrupt or a switch.
+            HrtimerRearm ["timer" "hrtimer_rearm"] {
+                next_event: i64 as Number ["next_event"],
+                deferred: bool as Number ["deferred"],
+            };
             /// `timer:timer_start`; times in jiffies. `bucket_expiry` only in kernels that record it.
             TimerStart ["timer" "timer_start"] {
                 timer: u64 as Pointer ["timer"],

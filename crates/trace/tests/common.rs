@@ -113,6 +113,7 @@ pub fn is_called(kind: &EventKind, meta: &TraceMeta, name: &str) -> bool {
         EventKind::HrtimerCancel { .. } => "hrtimer_cancel",
         EventKind::HrtimerExpireEntry { .. } => "hrtimer_expire_entry",
         EventKind::HrtimerExpireExit { .. } => "hrtimer_expire_exit",
+        EventKind::HrtimerRearm { .. } => "hrtimer_rearm",
         EventKind::TimerStart { .. } => "timer_start",
         EventKind::TimerCancel { .. } => "timer_cancel",
         EventKind::TimerExpireEntry { .. } => "timer_expire_entry",

@@ -5,10 +5,10 @@ use std::io::Write;
 use std::path::Path;
 
 use EventKind::{
-    CpuFrequency, CpuIdle, CpuIdleMiss, GuestHaltPollNs, HrtimerExpireEntry, HrtimerStart, IpiEntry,
-    IpiRaise, IpiSendCpumask, IrqEntry, Lost, Other, PeltCfs, PmQosUpdateTarget, SchedBlockedReason,
-    SchedSwitch, SchedWakeup, SchedWaking, SoftirqRaise, TickStop, TimerBaseIdle, TimerStart, TmigrCpuIdle,
-    VectorEntry, VectorExit,
+    CpuFrequency, CpuIdle, CpuIdleMiss, GuestHaltPollNs, HrtimerExpireEntry, HrtimerRearm, HrtimerStart,
+    IpiEntry, IpiRaise, IpiSendCpumask, IrqEntry, Lost, Other, PeltCfs, PmQosUpdateTarget,
+    SchedBlockedReason, SchedSwitch, SchedWakeup, SchedWaking, SoftirqRaise, TickStop, TimerBaseIdle,
+    TimerStart, TmigrCpuIdle, VectorEntry, VectorExit,
 };
 use idlewise_model::{CpuMask, Event, EventKind, Health, HealthKind, HrtimerMode, Ipi, TimerFlags, Vector};
 use idlewise_trace::{TraceError, TraceFile};
@@ -202,6 +202,10 @@ fn timers() {
             "hrtimer_start: hrtimer=0xedc610d4 function=tick_nohz_handler+0x0/0x140 (-2126388048) {fields} mode=0x1 (1) was_armed=(1)"
         )),
         start(1, Some(true))
+    );
+    assert_eq!(
+        one("hrtimer_rearm: next_event=9223372036854775807 deferred=1"),
+        HrtimerRearm { next_event: i64::MAX, deferred: true }
     );
     assert_eq!(one("tick_stop: success=1 dependency=NONE"), TickStop { success: true, dependency: 0 });
     assert_eq!(one("tick_stop: success=0 dependency=SCHED"), TickStop { success: false, dependency: 4 });

@@ -147,6 +147,7 @@ fn everything() -> TraceFile {
             "idle_reflected",
             &["cpu", "state", "residency", "poll_time_limit", "got_tick", "clock", "asked"],
         ),
+        ("timer", "hrtimer_rearm", &["next_event", "deferred"]),
     ];
     let mut whole = message().n(1, 2);
     let mut events = vec![
@@ -211,9 +212,9 @@ fn perfetto_gives_back_every_kind_of_event() {
     let file = everything();
     let bytes = perfetto(&file);
     let written = read(bytes);
-    assert_eq!(same_events(&file, &written, "everything"), 49);
+    assert_eq!(same_events(&file, &written, "everything"), 50);
     // And so does what is written of that.
-    assert_eq!(same_events(&file, &read(perfetto(&written)), "everything twice"), 49);
+    assert_eq!(same_events(&file, &read(perfetto(&written)), "everything twice"), 50);
 }
 
 #[test]
@@ -246,6 +247,7 @@ fn text_is_what_the_kernel_prints() {
          residency=1 poll_time_limit=1 poll_limit=1 util=1 iowait=1 random=1 disabled=0x1",
         "           <...>-3       [002] .....     1.000001015: idle_reflected: cpu=1 state=77 residency=1 \
          poll_time_limit=1 got_tick=1 clock=1 asked=0x1",
+        "           <...>-3       [002] .....     1.000001016: hrtimer_rearm: next_event=1 deferred=1",
         "           <...>-3       [002] .....     1.000001900: idle_enabled: governor=teo-6.1 cpu=3 capacity=1024 states=2",
         "           <...>-3       [002] .....     1.000001910: ipi_raise: target_mask=00000000,00000006 \
          (Timer broadcast interrupts)",
@@ -254,7 +256,7 @@ fn text_is_what_the_kernel_prints() {
     ] {
         assert!(body.contains(&line), "no line\n{line}\nin\n{text}");
     }
-    assert_eq!(body.len(), 49);
+    assert_eq!(body.len(), 50);
 }
 
 /// As [`named`], of what a line of text tells: systems of other events and unknown vectors are not in it.
@@ -331,5 +333,5 @@ fn perfettos_own_messages_hold_what_was_written() {
     );
     // Tracks are no events.
     let written = TraceFile::open(Path::new(path)).unwrap();
-    assert_eq!(same_events(&file, &written, "everything"), 49);
+    assert_eq!(same_events(&file, &written, "everything"), 50);
 }

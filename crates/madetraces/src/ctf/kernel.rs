@@ -151,6 +151,11 @@ pub(super) fn fields_of(kind: &EventKind) -> (String, Vec<Field>) {
         EventKind::HrtimerExpireExit { hrtimer } => {
             ("timer_hrtimer_expire_exit", u64s(&[("hrtimer", hrtimer)]))
         }
+        EventKind::HrtimerRearm { next_event, deferred } => {
+            let mut fields = vec![signed("next_event", next_event, 64)];
+            fields.extend(u32s(&[("deferred", deferred.into())]));
+            ("timer:hrtimer_rearm", fields)
+        }
         EventKind::TimerStart { timer, function, expires, bucket_expiry, now, flags } => {
             let mut fields =
                 u64s(&[("timer", timer), ("function", function), ("expires", expires), ("now", now)]);
