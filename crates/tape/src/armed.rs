@@ -11,6 +11,10 @@ use crate::unseen::Expires;
 
 /// A timer this long overdue was cancelled unseen, ns.
 const STALE_NS: i64 = 20_000_000;
+/// Two times of one clock event differ by less, ns.
+const SAME_NS: i64 = 1_000;
+/// The number of a timer that no event names.
+const UNKNOWN_TIMER: u64 = 0;
 
 /// The armed timers of all CPUs.
 pub(crate) struct Armed<'a> {
@@ -34,6 +38,11 @@ pub(crate) struct Armed<'a> {
     next_unseen: usize,
     /// Hrtimers that were cancelled, and for when they were armed, ns on the trace clock.
     cancelled: Cancelled<i64>,
+    /// By CPU, hrtimers that were cancelled while its clock event stays programmed for them (since 7.0), and their expiry, ns on
+    /// the trace clock.
+    lingering: BTreeMap<u32, BTreeMap<u64, i64>>,
+    /// What each CPU's clock event was last seen to be programmed for, ns on the trace clock.
+    programmed: BTreeMap<u32, i64>,
     /// The first timer that each CPU handed on when it went idle, ns on the trace clock.
     handed_on: BTreeMap<u32, i64>,
 }
@@ -93,6 +102,8 @@ impl<'a> Armed<'a> {
             moved_ns: 0,
             next_unseen: 0,
             cancelled: Cancelled::default(),
+            lingering: BTreeMap::new(),
+            programmed: BTreeMap::new(),
             handed_on: BTreeMap::new(),
         }
     }
@@ -111,7 +122,8 @@ impl<'a> Armed<'a> {
             self.local.shift(by_ns, &BTreeSet::new());
             self.global.shift(by_ns, &BTreeSet::new());
             let ticks = self.ticks.values_mut().filter_map(|t| t.at.as_mut());
-            let handed_on = self.handed_on.values_mut().filter(|at| **at != NEVER_NS);
+            let handed_on = self.handed_on.values_mut().chain(self.programmed.values_mut());
+            let handed_on = handed_on.filter(|at| **at != NEVER_NS);
             ticks.chain(handed_on).for_each(|at| *at = at.saturating_add(by_ns));
         }
         self.changes > before
@@ -134,6 +146,9 @@ impl<'a> Armed<'a> {
         match e.kind {
             EventKind::HrtimerStart { hrtimer, function, expires, .. } => {
                 let _ = self.cancelled.take(e, hrtimer);
+                for of in self.lingering.values_mut() {
+                    of.remove(&hrtimer);
+                }
                 if self.facts.is_tick(function) {
                     let at = self.hrtimer_at(expires);
                     let off = at.is_none_or(|at| at > self.facts.latest_tick_ns(e.cpu, e.ts_ns));
@@ -157,6 +172,12 @@ impl<'a> Armed<'a> {
             EventKind::TimerExpireEntry { timer, .. } => {
                 self.disarm_wheel(timer);
                 return Some(Fired::Wheel);
+            }
+            EventKind::HrtimerRearm { next_event, .. } => {
+                let first = Some(next_event).filter(|at| *at != i64::MAX);
+                let at = first.and_then(|at| self.hrtimer_at(at)).unwrap_or(NEVER_NS);
+                self.programmed.insert(e.cpu, at);
+                self.lingering.remove(&e.cpu);
             }
             EventKind::TmigrCpuIdle { cpu, nextevt, .. } => {
                 let first = i64::try_from(nextevt).ok().filter(|at| *at != NEVER_NS);
@@ -226,6 +247,8 @@ impl<'a> Armed<'a> {
 
     fn hrtimer_fired(&mut self, e: &Event, hrtimer: u64, function: u64, now: i64) -> Fired {
         let handed = self.hrtimer_at(now);
+        // Its interrupt programs the clock event for the next one.
+        self.lingering.remove(&e.cpu);
         let cancelled = self.cancelled.take(e, hrtimer).map(|(_, expires)| expires);
         let tick = self.facts.is_tick(function);
         let armed = if tick {
@@ -258,6 +281,9 @@ impl<'a> Armed<'a> {
         let other = self.hrtimers.disarm(hrtimer).map(|(_, expires)| expires);
         if let Some(expires) = tick.or(other) {
             self.cancelled.hold(e, hrtimer, expires);
+        }
+        if let Some(expires) = other.filter(|_| self.facts.kernel.cancels_lazily()) {
+            self.lingering.entry(e.cpu).or_default().insert(hrtimer, expires);
         }
     }
 
@@ -310,15 +336,33 @@ impl<'a> Armed<'a> {
     pub(crate) fn next(&mut self, cpu: u32, ts_ns: u64, stopped: bool, last_awake: bool) -> NextTimers {
         self.arm_unseen(ts_ns);
         self.forget_stale(cpu, ts_ns);
+        if let Some(at) = self.programmed.get(&cpu).filter(|at| **at != NEVER_NS) {
+            // The clock event is programmed for the first of them: what was due before is gone.
+            self.hrtimers.forget_before(cpu, at.saturating_sub(SAME_NS));
+        }
         let (hrtimer_at, id) = self.hrtimers.first(cpu);
         if !self.facts.hrtimers() {
             let (confidence, programmed) = (Confidence::Assumed, Confidence::Assumed);
             return NextTimers { hrtimer_at, wheel_at: NEVER_NS, confidence, at_most: false, programmed };
         }
-        let known = self.facts.hrtimers_known().max(self.facts.stops_known(cpu));
+        let mut known = self.facts.hrtimers_known().max(self.facts.stops_known(cpu));
         let (wheel_at, confidence) = self.wheel(cpu, ts_ns, stopped, last_awake);
-        let from_above = |other: i64| hrtimer_at < other && self.upper.contains(&id);
         let tick_at = if stopped { wheel_at } else { self.facts.grid(cpu).after(ts_ns) as i64 };
+        let (hrtimer_at, id) = match self.programmed.get(&cpu) {
+            // For something that is neither: a timer that was cancelled since, or that nobody was seen to arm.
+            Some(&at) if at < hrtimer_at.min(tick_at).saturating_sub(SAME_NS) => (at, UNKNOWN_TIMER),
+            _ => (hrtimer_at, id),
+        };
+        let lingers =
+            self.lingering.get(&cpu).and_then(|of| of.values().filter(|at| **at > ts_ns as i64).min());
+        let (hrtimer_at, id) = match lingers {
+            Some(&at) if self.facts.rearms == 0 && at < hrtimer_at => {
+                known = known.max(Confidence::Bounded);
+                (at, UNKNOWN_TIMER)
+            }
+            _ => (hrtimer_at, id),
+        };
+        let from_above = |other: i64| hrtimer_at < other && self.upper.contains(&id);
         let worst = |known: Confidence, other: i64| {
             if from_above(other) { known.max(Confidence::Bounded) } else { known }
         };

@@ -103,6 +103,8 @@ pub(crate) struct Facts {
     pub(crate) armings: u64,
     pub(crate) cancels: u64,
     pub(crate) expiries: u64,
+    /// How often a CPU's clock event was programmed.
+    pub(crate) rearms: u64,
     /// The same of wheel timers.
     pub(crate) wheel_timers: u64,
     pub(crate) wheel_cancels: u64,

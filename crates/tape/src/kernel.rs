@@ -24,13 +24,27 @@ pub(crate) struct Kernel {
     own_states: bool,
     /// Whether the timer wheel rounds expiries up (since 4.8).
     wheel_rounds: bool,
+    /// Whether the clock event stays programmed for an hrtimer that is cancelled (since 7.0).
+    cancels_lazily: bool,
 }
 
 impl Kernel {
     pub(crate) fn new(meta: &TraceMeta) -> Self {
         let version = meta.kernel_version();
         let own_states = meta.recorder.starts_with("lttng");
-        Self { version, own_states, wheel_rounds: version.is_none_or(|v| v >= (4, 8)) }
+        let since = |first: (u32, u32)| version.is_some_and(|v| v >= first);
+        let wheel_rounds = version.is_none() || since((4, 8));
+        Self { version, own_states, wheel_rounds, cancels_lazily: since((7, 0)) }
+    }
+
+    /// The recording has so many `hrtimer_rearm` events, which come with lazy cancels.
+    pub(crate) fn rearms(&mut self, events: u64) {
+        self.cancels_lazily |= events > 0;
+    }
+
+    /// Whether the clock event stays programmed for an hrtimer that is cancelled, until it is programmed anew.
+    pub(crate) fn cancels_lazily(&self) -> bool {
+        self.cancels_lazily
     }
 
     fn before(&self, version: (u32, u32)) -> bool {

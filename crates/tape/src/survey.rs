@@ -155,6 +155,7 @@ impl<'a> Survey<'a> {
                 }
             }
             EventKind::HrtimerCancel { .. } => f.cancels += 1,
+            EventKind::HrtimerRearm { .. } => f.rearms += 1,
             EventKind::TimerCancel { .. } | EventKind::TimerExpireEntry { .. } => f.wheel_cancels += 1,
             EventKind::HrtimerExpireEntry { hrtimer, function, now } => {
                 self.hrtimer_fired(event, hrtimer, function, now, events)
@@ -234,6 +235,7 @@ impl<'a> Survey<'a> {
         }
         f.leaving_ns = self.leaving.least_ns();
         self.wheel.tell(&mut f.kernel);
+        f.kernel.rearms(f.rearms);
         let Found { unseen, moved, no_cancels } = self.finder.finish();
         (f.unseen, f.moved, f.no_cancels) = (unseen, moved, no_cancels);
         find_grids(&mut f, machine.hz);

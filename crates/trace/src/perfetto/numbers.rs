@@ -214,7 +214,7 @@ const fn text(number: u8, name: &'static str) -> Field<&'static str> {
 
 /// The fields of the events whose values are read.
 #[rustfmt::skip]
-pub(crate) const FIELDS: [(u32, &[Field<&str>]); 26] = [
+pub(crate) const FIELDS: [(u32, &[Field<&str>]); 27] = [
     (3, &[number(1, "ip"), text(2, "buf")]),
     (4, &[
         text(1, "prev_comm"), number(2, "prev_pid"), number(3, "prev_prio"), number(4, "prev_state"),
@@ -236,6 +236,7 @@ pub(crate) const FIELDS: [(u32, &[Field<&str>]); 26] = [
     (26, &[number(1, "vec")]),
     (36, &[number(1, "irq"), text(2, "name"), number(3, "handler")]),
     (37, &[number(1, "irq"), number(2, "ret")]),
+    (113, &[text(1, "action"), number(2, "val"), number(3, "start")]),
     (114, &[
         text(1, "comm"), number(2, "pid"), number(3, "prio"), number(4, "success"), number(5, "target_cpu"),
     ]),
