@@ -7,6 +7,7 @@ mod evidence;
 mod impossible_events;
 mod kernel_versions_page;
 mod late_ticks;
+mod lazy_cancels;
 mod long_recordings;
 mod older_states;
 mod partial_texts;

@@ -88,6 +88,7 @@ pub fn is_called(kind: &EventKind, meta: &TraceMeta, name: &str) -> bool {
         // Programs write frequencies to the trace as text, too.
         EventKind::CpuFrequency { .. } => return ["cpu_frequency", "print"].contains(&name),
         EventKind::PmQosUpdateTarget { .. } => "pm_qos_update_target",
+        EventKind::SuspendResume { .. } => "suspend_resume",
         EventKind::GuestHaltPollNs { .. } => "guest_halt_poll_ns",
         EventKind::SchedSwitch { .. } => "sched_switch",
         EventKind::SchedWaking { .. } => "sched_waking",

@@ -7,8 +7,8 @@ use std::path::Path;
 use EventKind::{
     CpuFrequency, CpuIdle, CpuIdleMiss, GuestHaltPollNs, HrtimerExpireEntry, HrtimerRearm, HrtimerStart,
     IpiEntry, IpiRaise, IpiSendCpumask, IrqEntry, Lost, Other, PeltCfs, PmQosUpdateTarget,
-    SchedBlockedReason, SchedSwitch, SchedWakeup, SchedWaking, SoftirqRaise, TickStop, TimerBaseIdle,
-    TimerStart, TmigrCpuIdle, VectorEntry, VectorExit,
+    SchedBlockedReason, SchedSwitch, SchedWakeup, SchedWaking, SoftirqRaise, SuspendResume, TickStop,
+    TimerBaseIdle, TimerStart, TmigrCpuIdle, VectorEntry, VectorExit,
 };
 use idlewise_model::{CpuMask, Event, EventKind, Health, HealthKind, HrtimerMode, Ipi, TimerFlags, Vector};
 use idlewise_trace::{TraceError, TraceFile};
@@ -207,6 +207,10 @@ fn timers() {
         one("hrtimer_rearm: next_event=9223372036854775807 deferred=1"),
         HrtimerRearm { next_event: i64::MAX, deferred: true }
     );
+    assert_eq!(one("suspend_resume: machine_suspend[3] begin"), SuspendResume { begins: true });
+    assert_eq!(one("suspend_resume: dpm_resume_user[16]  end"), SuspendResume { begins: false });
+    assert_eq!(one("suspend_resume: action=sync_filesystems val=0 start=1"), SuspendResume { begins: true });
+    bad("suspend_resume: machine_suspend[3]");
     assert_eq!(one("tick_stop: success=1 dependency=NONE"), TickStop { success: true, dependency: 0 });
     assert_eq!(one("tick_stop: success=0 dependency=SCHED"), TickStop { success: false, dependency: 4 });
     assert_eq!(

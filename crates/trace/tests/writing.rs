@@ -148,6 +148,7 @@ fn everything() -> TraceFile {
             &["cpu", "state", "residency", "poll_time_limit", "got_tick", "clock", "asked"],
         ),
         ("timer", "hrtimer_rearm", &["next_event", "deferred"]),
+        ("power", "suspend_resume", &["start"]),
     ];
     let mut whole = message().n(1, 2);
     let mut events = vec![
@@ -212,9 +213,9 @@ fn perfetto_gives_back_every_kind_of_event() {
     let file = everything();
     let bytes = perfetto(&file);
     let written = read(bytes);
-    assert_eq!(same_events(&file, &written, "everything"), 50);
+    assert_eq!(same_events(&file, &written, "everything"), 51);
     // And so does what is written of that.
-    assert_eq!(same_events(&file, &read(perfetto(&written)), "everything twice"), 50);
+    assert_eq!(same_events(&file, &read(perfetto(&written)), "everything twice"), 51);
 }
 
 #[test]
@@ -256,7 +257,7 @@ fn text_is_what_the_kernel_prints() {
     ] {
         assert!(body.contains(&line), "no line\n{line}\nin\n{text}");
     }
-    assert_eq!(body.len(), 50);
+    assert_eq!(body.len(), 51);
 }
 
 /// As [`named`], of what a line of text tells: systems of other events and unknown vectors are not in it.
@@ -333,5 +334,5 @@ fn perfettos_own_messages_hold_what_was_written() {
     );
     // Tracks are no events.
     let written = TraceFile::open(Path::new(path)).unwrap();
-    assert_eq!(same_events(&file, &written, "everything"), 50);
+    assert_eq!(same_events(&file, &written, "everything"), 51);
 }
