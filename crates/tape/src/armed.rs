@@ -292,12 +292,6 @@ impl<'a> Armed<'a> {
         self.ticks.get(&cpu).map(|t| t.off)
     }
 
-    /// The tick of `cpu` was last armed for a time at which the wheel has nothing to do: it goes on for its own sake.
-    pub(crate) fn tick_on(&self, cpu: u32) -> bool {
-        let wheel_at = self.local.earliest(cpu).min(self.global.earliest(cpu));
-        self.ticks.get(&cpu).is_some_and(|t| !t.off && t.at.is_some_and(|at| at < wheel_at))
-    }
-
     /// Where expiries are not recorded: what is due on `cpu` when its timers are seen to be looked after, at `ts_ns`.
     pub(crate) fn due(&mut self, cpu: u32, ts_ns: u64) -> Vec<Fired> {
         let now = ts_ns as i64;

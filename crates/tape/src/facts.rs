@@ -90,6 +90,8 @@ pub(crate) struct Facts {
     pub(crate) moved: BTreeMap<(u64, u64), u32>,
     /// Cancels that were part of an expiry although they do not look so: hrtimer and time, ns.
     pub(crate) no_cancels: BTreeSet<(u64, u64)>,
+    /// When a CPU's tick was started, CPU and ns, so that its handler armed it again: a stopped tick's does not.
+    pub(crate) ran_on: BTreeSet<(u32, u64)>,
     /// What the kernel's version says about its events.
     pub(crate) kernel: Kernel,
     /// Since 6.9 timers that are not pinned may be run by another CPU.

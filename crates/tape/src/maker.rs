@@ -161,6 +161,11 @@ impl<'a> Maker<'a> {
             c.off_since_task = true;
             return;
         }
+        if c.stopped && c.stay.as_ref().is_some_and(|s| s.exit_ns.is_some()) {
+            // Only one that went on in between is stopped again.
+            self.begins_again(cpu, ts_ns);
+        }
+        let c = self.cpu(cpu);
         c.stopped = true;
         c.stopped_at_ns = ts_ns;
         c.no_callbacks_ns = c.no_callbacks_ns.max(ts_ns);

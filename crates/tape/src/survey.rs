@@ -45,6 +45,8 @@ pub(crate) struct Survey<'a> {
 struct LastTick {
     /// For when it is armed, ns.
     armed: Option<i64>,
+    /// When something else than its handler armed it, ns.
+    started_ns: Option<u64>,
     /// It has fired, and its handler is still to end: when it was due, ns, and whether that was seen; else it is the time that
     /// the handler was given, a little later.
     handled: Option<(i64, bool)>,
@@ -151,7 +153,7 @@ impl<'a> Survey<'a> {
             EventKind::HrtimerStart { function, expires, .. } => {
                 f.armings += 1;
                 if self.is_tick(function, events) {
-                    self.tick_armed(event.cpu, expires);
+                    self.tick_armed(event, expires);
                 }
             }
             EventKind::HrtimerCancel { .. } => f.cancels += 1,
@@ -194,7 +196,8 @@ impl<'a> Survey<'a> {
         }
     }
 
-    fn tick_armed(&mut self, cpu: u32, expires: i64) {
+    fn tick_armed(&mut self, event: &Event, expires: i64) {
+        let cpu = event.cpu;
         let seen = &mut self.facts.cpus.entry(cpu).or_default().ticks;
         if seen.expiries.len() < SAMPLES {
             seen.expiries.push(expires);
@@ -202,9 +205,12 @@ impl<'a> Survey<'a> {
         let last = self.last_ticks.entry(cpu).or_default();
         last.armed = Some(expires);
         // The first time after it fired, its own handler arms it.
-        if let Some((due, seen_armed)) = last.handled.take()
-            && seen.own.len() < SAMPLES
-        {
+        let Some((due, seen_armed)) = last.handled.take() else {
+            last.started_ns = Some(event.ts_ns);
+            return;
+        };
+        self.facts.ran_on.extend(last.started_ns.take().map(|ts_ns| (cpu, ts_ns)));
+        if seen.own.len() < SAMPLES {
             seen.own.push(expires);
             let step = expires.saturating_sub(due);
             if let Some(step) = if seen_armed { Some(step) } else { period_after(step) } {

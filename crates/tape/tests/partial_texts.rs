@@ -173,7 +173,7 @@ fn a_tick_that_was_stopped_while_a_task_ran_stays_off_in_idle() {
 
 #[test]
 fn a_tick_that_goes_on_outside_of_handlers_ends_the_visit_without_a_switch() {
-    let visit = |restarts: bool| {
+    let visit = |how: &str| {
         let mut lines = Lines::default();
         for k in 0..4 {
             lines.expiry(TICK + k * 4 * MS, 3 * US, "tick_sched_timer");
@@ -187,14 +187,25 @@ fn a_tick_that_goes_on_outside_of_handlers_ends_the_visit_without_a_switch() {
             lines.say(at + from, "<idle>-0", "cpu_idle: state=1 cpu_id=0");
             lines.say(at + to, "<idle>-0", "cpu_idle: state=4294967295 cpu_id=0");
         }
-        if restarts {
-            lines.arming(at + 20 * MS + 9 * US, TICK + 36 * MS, "<idle>-0");
+        match how {
+            "" => (),
+            // Its handler does not arm it again: it is stopped, and was armed for the wheel.
+            "wheel" | "runs" => {
+                lines.arming(at + 20 * MS + 9 * US, TICK + 36 * MS, "<idle>-0");
+                lines.expiry(TICK + 36 * MS, 3 * US, "tick_sched_timer");
+            }
+            _ => lines.say(at + 20 * MS + 9 * US, "<idle>-0", "tick_stop: success=1 dependency=NONE"),
+        }
+        if how == "runs" {
+            lines.arming(TICK + 36 * MS + 9 * US, TICK + 40 * MS, "<idle>-0");
         }
         let of = |p: &Piece| (p.flags.has(PieceFlags::VISIT_START), p.flags.has(PieceFlags::STOPPED_BEFORE));
         pieces(&lines.tape("skylake-sp")).iter().map(of).collect::<Vec<_>>()
     };
-    assert_eq!(visit(false), [(true, false), (false, true)]);
-    assert_eq!(visit(true), [(true, false), (true, false)]);
+    assert_eq!(visit(""), [(true, false), (false, true)]);
+    assert_eq!(visit("wheel"), [(true, false), (false, true)]);
+    assert_eq!(visit("runs"), [(true, false), (true, false)]);
+    assert_eq!(visit("is stopped again"), [(true, false), (true, false)]);
 }
 
 fn note(tape: &Tape, id: NoteId) -> Option<&str> {

@@ -327,7 +327,7 @@ fn perfettos_own_messages_hold_what_was_written() {
     );
     // What Perfetto reads of it prints as the same events.
     let printed = perfettos_opinion(&python, &["print", path]).unwrap();
-    assert_eq!(printed.lines().count(), 48);
+    assert_eq!(printed.lines().count(), 50);
     assert!(
         printed.contains("hrtimer_expire_entry: hrtimer=7 now=55 function=tick_nohz_handler"),
         "{printed}"

@@ -121,9 +121,10 @@ impl Maker<'_> {
     /// The tick's timer is armed. Outside of handlers only the idle loop does so: before a stay, or after the governor
     /// was notified of it.
     pub(super) fn tick_armed(&mut self, cpu: u32, ts_ns: u64) {
-        let on = self.armed.tick_on(cpu);
+        let off = self.armed.tick_off(cpu) != Some(false);
+        let ran_on = self.facts.ran_on.contains(&(cpu, ts_ns));
         let c = self.cpu(cpu);
-        c.off_since_task &= !on;
+        c.off_since_task &= off;
         let stopped = c.stopped;
         let Some(stay) = c.stay.as_mut().filter(|s| s.exit_ns.is_some()) else { return };
         if stay.seen.in_handler {
@@ -132,12 +133,16 @@ impl Maker<'_> {
         if stay.told.is_none() && stay.seen.first.is_some() {
             stay.told = Some(stay.seen);
         }
-        if stopped && on {
-            // It goes on: the idle loop is left, for a task or, without a switch, to begin again.
-            self.visit_over(cpu, ts_ns);
-            let c = self.cpu(cpu);
-            (c.in_visit, c.first_of_visit, c.stopped_before) = (true, true, false);
+        if stopped && ran_on {
+            self.begins_again(cpu, ts_ns);
         }
+    }
+
+    /// The tick goes on: the idle loop was left, for a task or, without a switch, to begin again.
+    pub(super) fn begins_again(&mut self, cpu: u32, ts_ns: u64) {
+        self.visit_over(cpu, ts_ns);
+        let c = self.cpu(cpu);
+        (c.in_visit, c.first_of_visit, c.stopped_before) = (true, true, false);
     }
 
     /// The CPU switches to a task. If the last handlers ended so shortly before that the governor cannot have been notified of the
