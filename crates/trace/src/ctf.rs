@@ -43,6 +43,7 @@ use describe::Description;
 use events::CtfEvents;
 pub(crate) use find::Files;
 use kinds::Kinds;
+pub(crate) use names::{kernel_field, kernel_name};
 use trace::{CtfTrace, StreamFile};
 use types::Order;
 
@@ -71,7 +72,7 @@ pub(crate) fn open_beside(metadata: &Input) -> Result<Box<dyn Reader>, TraceErro
     if metadata.in_memory() || path.file_name().is_none_or(|name| name != find::METADATA) {
         return Err(TraceError::NotATrace {
             path: path.to_path_buf(),
-            looks_like: "the metadata of a CTF trace",
+            looks_like: "the metadata of a CTF trace".into(),
             advice: "name the directory that holds it, as `metadata`, and its streams",
         });
     }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use std::borrow::Cow;
 use std::io;
 use std::path::PathBuf;
 
@@ -45,7 +46,7 @@ pub enum TraceError {
     NotATrace {
         path: PathBuf,
         /// What it looks like.
-        looks_like: &'static str,
+        looks_like: Cow<'static, str>,
         advice: &'static str,
     },
     /// The file is a trace, of a kind that is not read yet.

@@ -51,7 +51,7 @@ impl Input {
             Err(e) if e.kind() == io::ErrorKind::InvalidInput => {
                 return Err(TraceError::NotATrace {
                     path: path.to_path_buf(),
-                    looks_like: "a pipe or a device",
+                    looks_like: "a pipe or a device".into(),
                     advice: "a trace is read at many places, so store it in a file first",
                 });
             }
@@ -61,7 +61,7 @@ impl Input {
         if info.len() == 0 && !matches!(file.read_at(&mut [0], 0), Ok(0)) {
             return Err(TraceError::NotATrace {
                 path: path.to_path_buf(),
-                looks_like: "a file that the kernel makes up while it is read (tracefs, procfs)",
+                looks_like: "a file that the kernel makes up while it is read (tracefs, procfs)".into(),
                 advice: "copy it to a file first (cat ... > trace.txt)",
             });
         }

@@ -9,4 +9,5 @@ pub(crate) mod format;
 pub(crate) mod meaning;
 pub(crate) mod order;
 pub(crate) mod ring_buffer;
+pub(crate) mod tasks;
 pub(crate) mod tick;

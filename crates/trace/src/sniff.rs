@@ -76,6 +76,9 @@ pub(crate) fn look(head: &[u8]) -> FileKind {
     if let Some(wrapping) = text::Wrapping::atrace(head) {
         return FileKind::Text(wrapping);
     }
+    if json(head) {
+        return FileKind::Text(text::Wrapping::Json);
+    }
     if text::looks_like(head) && !html(head) {
         return FileKind::Text(text::Wrapping::Plain);
     }
@@ -94,11 +97,6 @@ pub(crate) fn look(head: &[u8]) -> FileKind {
     if html(head) {
         return FileKind::Text(text::Wrapping::Html);
     }
-    let text = String::from_utf8_lossy(head);
-    let line = text.trim_start().lines().next().unwrap_or("");
-    if line.starts_with(['{', '[']) {
-        return is("JSON", READS);
-    }
     if head.first() == Some(&0x0a) && head.iter().any(|b| *b > 0x7f) {
         return is("a protobuf file, or a damaged Perfetto trace", READS);
     }
@@ -106,6 +104,17 @@ pub(crate) fn look(head: &[u8]) -> FileKind {
         return is("binary data of an unknown kind", READS);
     }
     is("text of another kind", READS)
+}
+
+/// Whether an object or a list of JSON begins here. A CPU in brackets begins none.
+fn json(head: &[u8]) -> bool {
+    let Some((open, rest)) = head.trim_ascii_start().split_first() else { return false };
+    let first = rest.trim_ascii_start().first();
+    match open {
+        b'{' => matches!(first, None | Some(b'"' | b'}')),
+        b'[' => matches!(first, None | Some(b'"' | b'{' | b'[' | b']')),
+        _ => false,
+    }
 }
 
 fn html(head: &[u8]) -> bool {

@@ -82,7 +82,8 @@ impl TraceFile {
             sniff::FileKind::Perfetto => Format::Other(perfetto::open(input)?),
             sniff::FileKind::CtfMetadata => Format::Other(ctf::open_beside(&input)?),
             sniff::FileKind::Unread { looks_like, advice } => {
-                return Err(TraceError::NotATrace { path: input.path().to_path_buf(), looks_like, advice });
+                let path = input.path().to_path_buf();
+                return Err(TraceError::NotATrace { path, looks_like: looks_like.into(), advice });
             }
         };
         Ok(Self { format, wrapping })
@@ -111,7 +112,7 @@ impl TraceFile {
                  cpu0, ... and events/)",
             )
         };
-        Err(TraceError::NotATrace { path: path.to_path_buf(), looks_like, advice })
+        Err(TraceError::NotATrace { path: path.to_path_buf(), looks_like: looks_like.into(), advice })
     }
 
     /// How the file as a whole was packed ("gzip", "zstd", "xz"), if it was.

@@ -43,7 +43,7 @@ CPU:3 [EVENTS DROPPED]
 ";
 
 /// Pieces that readers of text stumble over.
-const NASTY: [&str; 22] = [
+const NASTY: [&str; 26] = [
     "[",
     "]",
     "[0] ",
@@ -66,6 +66,10 @@ const NASTY: [&str; 22] = [
     "99999999999.999999999: ",
     "</script>",
     "<script class=\"trace-data\">",
+    "> ",
+    "12:",
+    "\\u12",
+    "{ cpu_id = 3 }, ",
 ];
 
 fn bases() -> Vec<Vec<u8>> {
@@ -84,6 +88,15 @@ fn bases() -> Vec<Vec<u8>> {
             "<script>\nvar linuxPerfData = \"\\\n{}\\n\";\n</script>",
             LINES.replace('\n', "\\n\\\n")
         )),
+        LINES.lines().map(|l| format!("> {}\n", l.replace(" state=", "\n> state="))).collect::<String>().into_bytes(),
+        format!("{{\"a\": [1], \"systemTraceEvents\": \"{}\"}}", LINES.replace('\t', "").replace('\n', "\\n"))
+            .into_bytes(),
+        // The CPUs one after the other.
+        [LINES, LINES].concat().replacen("[001]", "[009]", 9).into_bytes(),
+        "[17:46:22.794565804] (+0.000001868) host sched_switch: { cpu_id = 2 }, { prev_comm = \"a\", prev_tid = 0, \
+         prev_prio = 20, prev_state = 0, next_comm = \"b\", next_tid = 7, next_prio = 20 }\n"
+            .repeat(30)
+            .into_bytes(),
     ]
 }
 
@@ -150,6 +163,9 @@ fn long_lines_and_many_names_take_no_longer_than_other_text() {
         whole(") [0] 1.0:"),
         whole("-1 0d 1.0"),
         whole("9"),
+        whole("> "),
+        whole("\n> [0] 1.0: e: x\n> (a"),
+        whole("[1.000000000] (+?) h e: { cpu_id = 1 }, { "),
         format!("{head}sched_switch: {}", whole("x] S ==> ")),
         format!("{head}sched_switch: prev_pid= {}", whole(" next_comm=")),
         format!("{head}sched_wakeup: comm={}", whole(" pid=x")),
@@ -173,5 +189,8 @@ fn long_lines_and_many_names_take_no_longer_than_other_text() {
         ["<script class=\"trace-data\"", "\n<script class=\"trace-data\">\n</script>", "linuxPerfData = \""]
     {
         read(format!("<!DOCTYPE html>\n{}", whole(piece)).into_bytes());
+    }
+    for piece in ["{\"a\":", "[", "\"", "\\", "\"1234567890123456789012345678901234567890\","] {
+        read(format!("{{\"a\": {}", whole(piece)).into_bytes());
     }
 }

@@ -96,8 +96,12 @@ fn switches_whatever_the_tasks_are_called() {
         assert_eq!(one(&line), switch(0, 120, 0, 123, 98), "{line}");
     }
     assert_eq!(one("sched_switch: a:1 [120] D|W ==> b:2 [98]"), switch(1, 120, 0x82, 2, 98));
-    bad(
-        "sched_switch: prev_comm=a prev_pid=1 prev_prio=2 prev_state=? ==> next_comm=b next_pid=3 next_prio=4",
+    // A state that nobody knows is that of a task that sleeps.
+    assert_eq!(
+        one(
+            "sched_switch: prev_comm=a prev_pid=1 prev_prio=2 prev_state=? ==> next_comm=b next_pid=3 next_prio=4"
+        ),
+        switch(1, 2, 1, 3, 4)
     );
     bad("sched_switch: a:1 [120] S =>");
 }
@@ -223,7 +227,15 @@ fn timers() {
         TmigrCpuIdle { cpu: 0, nextevt: 6_517_652_000_000, wakeup: i64::MAX as u64 }
     );
     bad("timer_cancel: timer=zz");
-    bad("hrtimer_start: hrtimer=0xedc610d4 expires=1 softexpires=1");
+    let expires = |timer: &str, function: &str| {
+        one(&format!("hrtimer_expire_entry: hrtimer={timer} function={function} now=50000005000"))
+    };
+    let unknown = |function| HrtimerExpireEntry { hrtimer: 0, function, now: 50_000_005_000 };
+    for word in ["(ptrval)", "(____ptrval____)", "(null)", "(efault)"] {
+        assert_eq!(expires(word, "tick_sched_timer"), unknown(1), "{word}");
+        assert_eq!(expires(word, word), unknown(0), "{word}");
+    }
+    assert_eq!(one("hrtimer_expire_entry: hrtimer=(ptrval) now=50000005000"), unknown(0));
 }
 
 #[test]
@@ -496,6 +508,48 @@ fn trace_options_that_hide_tasks_and_times_are_refused_by_name() {
         );
     }
     assert!(read("# tracer: nop\n#\n").0.is_empty());
+}
+
+#[test]
+fn lines_of_the_wakeup_tracers_are_wakeups_and_switches() {
+    let up = SchedWakeup { pid: 5882, target_cpu: 2, new: false };
+    for (line, kind) in [
+        ("<idle>-0       2d.h4 2590us :      0:120:R   + [002]  5882: 94:R job", up),
+        ("<idle>-0       2d..3 2606us :      0:120:R ==> [002]  5882: 94:R job", switch(0, 120, 0, 5882, 94)),
+        (
+            "bash-7         2d..3 2606us+:      7:120:D ==> [002]     0:120:R <idle>",
+            switch(7, 120, 2, 0, 120),
+        ),
+        ("<idle>-0     [002] d.h4  9.002590:      0:120:R   + [002]  5882: 94:R job", up),
+    ] {
+        let (events, health) = read(format!("# tracer: wakeup_rt\n#\n  {line}\n"));
+        assert!(events.len() == 1 && health.is_empty(), "{line}: {events:?} {health:?}");
+        assert_eq!((events[0].kind, events[0].cpu), (kind, 2), "{line}");
+    }
+    // Cut off from its time it is no event, and stops nothing.
+    let (events, health) = read(
+        "# tracer: wakeup\n  0:120:R   + [002]  5882: 94:R job\n <idle>-0 2d..1 1us : cpu_idle: state=1 cpu_id=2\n",
+    );
+    assert_eq!((events.len(), health.count(HealthKind::Ignored)), (1, 1));
+}
+
+#[test]
+fn lines_without_a_task_are_read_and_the_switches_tell_it() {
+    let text = " [000] 154.892148: ipi_raise: target_mask=00000000,00000080 (Function call interrupts)\n \
+                [007] 154.892162: cpu_idle: state=2 cpu_id=7\n[007] 154.892208: cpu_idle: state=4294967295 cpu_id=7\n \
+                [007] 154.892211: irq_handler_entry: irq=2 name=IPI\n";
+    let file = open(text.as_bytes());
+    assert_eq!(file.meta().format, "ftrace text");
+    let mut events = file.events().unwrap();
+    let got: Vec<_> = events.by_ref().map(|e| (e.cpu, e.pid, e.ts_ns / 1000 % 1000)).collect();
+    assert_eq!(got, [(0, -1, 148), (7, 0, 162), (7, 0, 208), (7, 0, 211)]);
+    assert!(events.health().is_empty());
+    // perf script -F time,cpu,event,trace
+    let text = "[007] 154.892162: power:cpu_idle: state=2 cpu_id=7\n   12 [007] 154.9: power:cpu_idle: state=1 cpu_id=7\n";
+    assert_eq!(
+        read(text).0.iter().map(|e| e.kind).collect::<Vec<_>>(),
+        [2, 1].map(|state| CpuIdle { cpu: 7, state: Some(state) })
+    );
 }
 
 #[test]

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The streams of all CPUs, merged in time order, and the task that is current on each CPU.
+//! The streams of all CPUs, merged in time order.
 
 use idlewise_model::{Event, EventKind};
 
 use super::shared::{Comms, Shared};
 use super::stream::Reader;
 use super::trace::CtfTrace;
+use crate::kernel::tasks::{Tasks, UNKNOWN};
 use crate::learned::Learned;
 use crate::reader::Stream;
 use crate::turns::Turns;
-
-/// No task is known to be current.
-const UNKNOWN: i32 = -1;
-/// Linux runs on no more CPUs; on others than these no task is followed.
-const MOST_CPUS: usize = 8192;
 
 /// The events of a CTF trace.
 pub(super) struct CtfEvents<'a> {
@@ -75,43 +71,5 @@ impl Stream for CtfEvents<'_> {
 
     fn learned_mut(&mut self) -> &mut Learned {
         &mut self.shared.learned
-    }
-}
-
-/// The task that is current on each CPU, as the switches tell.
-#[derive(Default)]
-struct Tasks(Vec<i32>);
-
-impl Tasks {
-    fn forget(&mut self, cpu: u32) {
-        if let Some(task) = self.0.get_mut(cpu as usize) {
-            *task = UNKNOWN;
-        }
-    }
-
-    /// Writes into `event` which task was current, unless it says so itself.
-    #[inline(always)]
-    fn follow(&mut self, event: &mut Event) {
-        let cpu = event.cpu as usize;
-        if cpu >= self.0.len() {
-            if cpu >= MOST_CPUS {
-                return;
-            }
-            self.0.resize(cpu + 1, UNKNOWN);
-        }
-        let Some(task) = self.0.get_mut(cpu) else { return };
-        match event.kind {
-            EventKind::SchedSwitch { prev_pid, next_pid, .. } => {
-                event.pid = prev_pid;
-                *task = next_pid;
-            }
-            // Only the idle task goes idle.
-            EventKind::CpuIdle { cpu, .. } if cpu == event.cpu => {
-                event.pid = 0;
-                *task = 0;
-            }
-            _ if event.pid == UNKNOWN => event.pid = *task,
-            _ => {}
-        }
     }
 }

@@ -28,7 +28,7 @@ const PRIORITIES: [&str; 2] = ["prev_prio", "next_prio"];
 const REAL_TIME_PRIORITIES: i16 = 100;
 
 /// System and name of the kernel's event; the system is `lttng` for LTTng's own events and those without a rule.
-pub(super) fn kernel_name(name: &str) -> (&str, &str) {
+pub(crate) fn kernel_name(name: &str) -> (&str, &str) {
     if let Some(both) = name.split_once(':') {
         return both;
     }
@@ -37,6 +37,13 @@ pub(super) fn kernel_name(name: &str) -> (&str, &str) {
         Some((_, system, cut)) => (system, name.strip_prefix(cut).unwrap_or(name)),
         None => ("lttng", name),
     }
+}
+
+/// The kernel's name of a field of an event, which is one of LTTng's as told, and what to add to its number.
+pub(crate) fn kernel_field(name: &str, lttng: bool) -> (&str, i16) {
+    let renamed = FIELDS.iter().find(|(_, own)| lttng && *own == name);
+    let add = if lttng && PRIORITIES.contains(&name) { REAL_TIME_PRIORITIES } else { 0 };
+    (renamed.map_or(name, |(kernel, _)| kernel), add)
 }
 
 /// The fields of an event, asked for by the kernel's names.

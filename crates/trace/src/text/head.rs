@@ -8,13 +8,14 @@
 //! comm-pid          cpuflags    12us+: event: fields        the kernel's latency-format
 //! comm  pid         [cpu]       seconds: system:event: fields           perf script
 //! comm  pid/tid     [cpu]       seconds: period system:event: fields    perf script -F pid,tid,period,...
+//!                   [cpu]       seconds: event: fields      without a task, as people cut lines
 //! ```
 //!
 //! A comm may hold anything: spaces, dashes, brackets, colons. So a line is searched for the place where everything fits.
 
 use memchr::{memchr, memchr_iter};
 
-use super::values::{MOST_NAME, digits, trim, trim_start};
+use super::values::{MOST_NAME, digits, state, trim, trim_start};
 
 /// The kernel is built for 8192 CPUs at most.
 pub(super) const MOST_CPUS: u32 = 1 << 16;
@@ -80,6 +81,10 @@ fn bracketed(line: &[u8]) -> Option<Head<'_>> {
             (flags <= MOST_FLAGS).then(|| time(trim_start(after.get(flags..)?)))?
         })?;
         let (comm, pid, perf) = who(line.get(..at)?)?;
+        // The wakeup tracers write `pid:prio:state + [cpu] pid: prio:state` behind their time.
+        if pid < 0 && grain == Grain::Unknown {
+            return None;
+        }
         let style = if perf { Style::Perf } else { Style::Ftrace };
         Some(Head { comm, pid, cpu, ts_ns, grain, style, rest })
     })
@@ -125,7 +130,7 @@ fn latency(line: &[u8]) -> Option<Head<'_>> {
     })
 }
 
-/// `comm-pid`, `comm-pid (tgid)`, `comm pid`, `comm pid/tid`; what has no pid is all comm.
+/// `comm-pid`, `comm-pid (tgid)`, `comm pid`, `comm pid/tid`; what has no pid is all comm, and may be empty.
 #[inline]
 fn who(text: &[u8]) -> Option<Who<'_>> {
     let mut text = trim(text);
@@ -136,7 +141,7 @@ fn who(text: &[u8]) -> Option<Who<'_>> {
     let pid_at = text.iter().rposition(|b| !b.is_ascii_digit()).map_or(0, |p| p + 1);
     let (comm, pid) = text.split_at_checked(pid_at)?;
     let Some((pid, _)) = digits(pid) else {
-        return (!text.is_empty()).then_some((text, -1, false));
+        return Some((text, -1, false));
     };
     let pid = i32::try_from(pid).ok()?;
     Some(match comm.split_last() {
@@ -147,6 +152,7 @@ fn who(text: &[u8]) -> Option<Who<'_>> {
         }
         Some((b' ', comm)) => (trim(comm), pid, true),
         Some((b'/', comm)) => process(comm).map(|comm| (comm, pid, true))?,
+        None => (comm, pid, true),
         _ => (text, -1, false),
     })
 }
@@ -182,6 +188,11 @@ fn time(text: &[u8]) -> Option<(u64, Grain, &[u8])> {
     }
 }
 
+/// Whether a text starts with a time, behind which an event may follow.
+pub(super) fn starts_with_time(text: &[u8]) -> bool {
+    time(text).is_some_and(|(_, grain, _)| grain != Grain::Unknown)
+}
+
 /// Whether a line has a time in seconds that is more than 64 bits of ns hold.
 pub(super) fn beyond_time(line: &[u8]) -> bool {
     line.split(|b| *b == b' ').filter_map(|word| word.strip_suffix(b":")).any(|word| {
@@ -198,7 +209,12 @@ pub(super) fn beyond_time(line: &[u8]) -> bool {
 #[inline]
 pub(super) fn event(style: Style, rest: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut rest = trim_start(rest);
-    let end = if style == Style::Perf {
+    if rest.first().is_some_and(u8::is_ascii_digit)
+        && let Some(name) = of_wakeup_tracers(rest)
+    {
+        return Some((name, rest));
+    }
+    let end = if style == Style::Perf || names_system(rest) {
         // A period may come first.
         if let Some((_, n)) = digits(rest)
             && rest.get(n) == Some(&b' ')
@@ -214,6 +230,57 @@ pub(super) fn event(style: Style, rest: &[u8]) -> Option<(&[u8], &[u8])> {
     let (name, fields) = rest.split_at_checked(end)?;
     let sound = !name.is_empty() && name.len() <= MOST_NAME && !name.contains(&b' ');
     sound.then(|| (name, trim(fields.get(1..).unwrap_or_default())))
+}
+
+/// Whether an event's name is `system:name`, which perf writes, also behind a time alone (`-F time,cpu,event,trace`).
+#[inline]
+fn names_system(rest: &[u8]) -> bool {
+    let word = rest.get(..memchr(b' ', rest).unwrap_or(rest.len())).unwrap_or_default();
+    word.strip_suffix(b":").is_some_and(|name| {
+        memchr(b':', name).is_some_and(|at| at > 0 && at + 1 < name.len())
+            && name.iter().all(|b| b.is_ascii_alphanumeric() || b"_:-.".contains(b))
+    })
+}
+
+/// The event that a line of the tracers `wakeup`, `wakeup_rt` and `wakeup_dl` means.
+#[cold]
+fn of_wakeup_tracers(rest: &[u8]) -> Option<&'static [u8]> {
+    TwoTasks::parse(rest).map(|tasks| if tasks.switch { &b"sched_switch"[..] } else { b"sched_wakeup" })
+}
+
+/// A line of the wakeup tracers: `pid:prio:state ==> [cpu] pid: prio:state comm`, with `+` where the first task wakes the
+/// second one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TwoTasks {
+    pub(super) switch: bool,
+    pub(super) prev_pid: u64,
+    pub(super) prev_prio: u64,
+    pub(super) prev_state: u64,
+    /// Where the second task is to run.
+    pub(super) cpu: u64,
+    pub(super) next_pid: u64,
+    pub(super) next_prio: u64,
+}
+
+impl TwoTasks {
+    pub(super) fn parse(text: &[u8]) -> Option<Self> {
+        let number = |text| {
+            let text = trim_start(text);
+            let (value, n) = digits(text)?;
+            Some((value, text.get(n..)?))
+        };
+        let (prev_pid, text) = number(text)?;
+        let (prev_prio, text) = number(text.strip_prefix(b":")?)?;
+        let text = text.strip_prefix(b":")?;
+        let prev_state = state(text.get(..1)?)?;
+        let text = trim_start(text.get(1..)?);
+        let switch = text.starts_with(b"==>");
+        let text = trim_start(text.strip_prefix(b"==>").or_else(|| text.strip_prefix(b"+"))?);
+        let (cpu, text) = number(text.strip_prefix(b"[")?)?;
+        let (next_pid, text) = number(text.strip_prefix(b"]")?)?;
+        let (next_prio, _) = number(text.strip_prefix(b":")?)?;
+        Some(Self { switch, prev_pid, prev_prio, prev_state, cpu, next_pid, next_prio })
+    }
 }
 
 /// What is no tracepoint has no system; `cycles:u` has modifiers instead (perf-list(1)).
@@ -340,6 +407,26 @@ mod tests {
             ),
             ("  kworker/-1 [000] 1.0: e: x", "kworker/|e", 1, 0, 1_000_000_000, Ftrace),
             ("             :-1    -1 [000] 1.0: a:b: ", ":-1|a:b", -1, 0, 1_000_000_000, Perf),
+            (" [007] 154.892162: cpu_idle: state=2", "|cpu_idle", -1, 7, 154_892_162_000, Ftrace),
+            ("[007] 1.5: power:cpu_idle: state=2", "|power:cpu_idle", -1, 7, 1_500_000_000, Ftrace),
+            ("   12 [007] 1.5: power:cpu_idle: state=2", "|power:cpu_idle", 12, 7, 1_500_000_000, Perf),
+            ("Web Content [007] 1.5: a:b: x", "Web Content|a:b", -1, 7, 1_500_000_000, Ftrace),
+            (
+                "  <idle>-0       2d.h4 2590us :      0:120:R   + [002]  5882: 94:R job",
+                "<idle>|sched_wakeup",
+                0,
+                2,
+                2_590_000,
+                Latency,
+            ),
+            (
+                "  <idle>-0     [003] d..3 26.5:      0:120:R ==> [003]  2448: 94:R sleep",
+                "<idle>|sched_switch",
+                0,
+                3,
+                26_500_000_000,
+                Ftrace,
+            ),
         ] {
             assert_eq!(read(line), (comm.to_owned(), pid, cpu, ns, style), "{line}");
         }
@@ -362,6 +449,7 @@ mod tests {
             "a-1 [000] 1.0000000000: e: x",
             "a-1 [000] d...............................1 1.0: e: x",
             "a-99999999999 [000] 1.0: e: x",
+            "d.h4 2590us :      0:120:R   + [002]  5882: 94:R job",
         ] {
             assert_eq!(Head::parse(line.as_bytes()), None, "{line}");
         }

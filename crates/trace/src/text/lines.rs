@@ -19,6 +19,8 @@ pub(super) struct Lines<'a> {
     skipping: bool,
     ended: bool,
     number: u64,
+    /// Where in the text `buf` begins.
+    base: u64,
     /// Why reading stopped before the end of the text.
     broken: Option<std::io::Error>,
 }
@@ -33,8 +35,14 @@ impl<'a> Lines<'a> {
             skipping: false,
             ended: false,
             number: 0,
+            base: 0,
             broken: None,
         }
+    }
+
+    /// The rest of a text, which begins behind `number` lines.
+    pub(super) fn behind(number: u64, source: Box<dyn Read + 'a>) -> Self {
+        Self { number, ..Self::new(source) }
     }
 
     /// The place of the next line in [`Lines::get`]; the last one may lack its line end.
@@ -61,6 +69,7 @@ impl<'a> Lines<'a> {
                 return (from < self.end && !self.skipping).then_some((from, self.end));
             }
             if looked == self.buf.len() {
+                self.base += self.end as u64;
                 (self.start, self.end, looked) = (0, 0, 0);
                 if !std::mem::replace(&mut self.skipping, true) {
                     return Some((0, self.buf.len()));
@@ -76,6 +85,11 @@ impl<'a> Lines<'a> {
         self.buf.get(from..to).unwrap_or_default()
     }
 
+    /// Where in the text a place is that [`Lines::advance`] gave last.
+    pub(super) fn offset(&self, (from, _): (usize, usize)) -> u64 {
+        self.base + from as u64
+    }
+
     /// The number of the last line, from 1.
     pub(super) fn number(&self) -> u64 {
         self.number + u64::from(self.skipping)
@@ -89,6 +103,7 @@ impl<'a> Lines<'a> {
     #[cold]
     fn fetch(&mut self) {
         if self.start > 0 {
+            self.base += self.start as u64;
             self.buf.copy_within(self.start..self.end, 0);
             self.end -= self.start;
             self.start = 0;

@@ -6,6 +6,8 @@ use std::io::Read;
 use idlewise_model::NoteId;
 use memchr::memmem;
 
+use super::carrier::Carrier;
+use super::json;
 use super::lines::Lines;
 use super::source::{Base64, Packing, Part};
 use super::survey::Survey;
@@ -36,6 +38,7 @@ pub(super) fn part_of(wrapping: Wrapping, input: &Input, meta: &mut TraceMeta) -
         }
         Wrapping::Atrace(from) => Ok(Part { from, to: input.len(), packing: Packing::Zlib }),
         Wrapping::Html => page(input, meta),
+        Wrapping::Json => json(input, meta),
     }
 }
 
@@ -54,7 +57,8 @@ fn page(input: &Input, meta: &mut TraceMeta) -> Result<Part, TraceError> {
             let to = find(input, END, from)?.unwrap_or(input.len());
             pos = to;
             let part = Part { from, to, packing: packing(input, from, to)? };
-            if !Survey::of(&mut Lines::new(part.read(input))).is_trace() {
+            let carrier = Carrier::of(Lines::new(part.read(input)));
+            if !Survey::of(&mut Lines::new(carrier.restore(part.read(input)))).is_trace() {
                 continue;
             }
             if found.is_some() {
@@ -72,8 +76,52 @@ fn page(input: &Input, meta: &mut TraceMeta) -> Result<Part, TraceError> {
     }
     found.ok_or_else(|| TraceError::NotATrace {
         path: input.path().to_path_buf(),
-        looks_like: "an HTML page without ftrace text",
+        looks_like: "an HTML page without ftrace text".into(),
         advice: "pages of systrace are read; a page of another tool may offer to save the trace itself",
+    })
+}
+
+/// Where Chrome puts the text of the kernel's tracer.
+const CHROMES_KEY: &str = "systemTraceEvents";
+
+/// The trace in a document of JSON, which may be any of its strings.
+fn json(input: &Input, meta: &mut TraceMeta) -> Result<Part, TraceError> {
+    let fail = |source| TraceError::Read {
+        path: input.path().to_path_buf(),
+        offset: 0,
+        what: "the strings",
+        source,
+    };
+    let mut strings = json::Strings::of(input);
+    let mut found: Option<Part> = None;
+    let mut places = 0;
+    while let Some(string) = strings.next().map_err(fail)? {
+        let chromes = string.key == CHROMES_KEY;
+        places += 1;
+        if places > MOST_PLACES && !chromes {
+            continue;
+        }
+        let part = Part { from: string.from, to: string.to, packing: Packing::Json };
+        let carrier = Carrier::of(Lines::new(part.read(input)));
+        if !Survey::of(&mut Lines::new(carrier.restore(part.read(input)))).is_trace() {
+            continue;
+        }
+        if found.is_some() {
+            let note = format!("a second trace in the JSON, \"{}\", is left out", string.key);
+            meta.note(NoteId::OtherRecording, note);
+        } else if !chromes {
+            meta.note(NoteId::Reader, format!("the text is \"{}\" of the JSON", string.key));
+        }
+        found = found.or(Some(part));
+    }
+    found.ok_or_else(|| {
+        let keys = strings.outer.iter().map(|key| format!("\"{key}\"")).collect::<Vec<_>>();
+        let keys = if keys.is_empty() { String::new() } else { format!(" (it has {})", keys.join(", ")) };
+        TraceError::NotATrace {
+            path: input.path().to_path_buf(),
+            looks_like: format!("JSON without ftrace text{keys}").into(),
+            advice: "of JSON, strings of ftrace text are read, as Chrome has one in \"systemTraceEvents\"",
+        }
     })
 }
 

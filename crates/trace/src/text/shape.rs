@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use memchr::{memchr, memmem, memrchr};
 
+use super::head::TwoTasks;
 use super::values;
 use super::words::Words;
 use crate::kernel::meaning::{Layout, MOST_FIELDS, Op, Spelled, Values, spelled};
@@ -18,6 +19,15 @@ pub(super) struct Place(u8);
 pub(super) struct Line<'l> {
     numbers: [u64; MOST_FIELDS],
     text: &'l [u8],
+}
+
+impl Line<'_> {
+    /// The first numbers are these.
+    fn fill<const N: usize>(&mut self, values: [u64; N]) {
+        for (place, value) in self.numbers.iter_mut().zip(values) {
+            *place = value;
+        }
+    }
 }
 
 impl Values<Place> for Line<'_> {
@@ -49,6 +59,10 @@ enum Spelling {
     ShortSwitch,
     /// `comm:1 [120] success=1 CPU:003`, from trace-cmd and perf.
     ShortWakeup,
+    /// `pid:prio:state ==> [cpu] pid: prio:state comm`, from the wakeup tracers.
+    TracerSwitch,
+    /// The same with `+`.
+    TracerWakeup,
     /// `halt_poll_ns 200000 (grow 0)`.
     HaltPoll,
     /// `machine_suspend[1] begin`.
@@ -120,6 +134,14 @@ impl Shape {
             }
             Spelling::ShortSwitch => short_switch(fields, &mut line)?,
             Spelling::ShortWakeup => short_wakeup(fields, &mut line)?,
+            Spelling::TracerSwitch => {
+                let t = TwoTasks::parse(fields)?;
+                line.fill([t.prev_pid, t.prev_prio, t.prev_state, t.next_pid, t.next_prio]);
+            }
+            Spelling::TracerWakeup => {
+                let t = TwoTasks::parse(fields)?;
+                line.fill([t.next_pid, t.cpu]);
+            }
             Spelling::HaltPoll => halt_poll(fields, &mut line)?,
             Spelling::Step => step(fields, &mut line)?,
             Spelling::Whole => line.text = whole(fields),
@@ -166,7 +188,8 @@ impl Shape {
                 Spelled::Number => values::number(value),
                 Spelled::Pointer => values::pointer(value),
                 Spelled::Function => Some(words.function(value)),
-                Spelled::State => values::number(value).or_else(|| values::state(value)),
+                // A state that is not known is a task that sleeps: it neither waits for I/O nor has ended.
+                Spelled::State => values::number(value).or_else(|| values::state(value)).or(Some(SLEEPS)),
                 Spelled::Mode => values::mode(value),
                 Spelled::TimerFlags => words.timer_flags(value),
                 Spelled::Dependency => values::dependency(value),
@@ -201,6 +224,8 @@ impl Spelling {
         match event {
             "print" => Self::Whole,
             "ipi_entry" | "ipi_exit" if !fields.starts_with(b"reason=") => Self::Whole,
+            "sched_switch" if TwoTasks::parse(fields).is_some() => Self::TracerSwitch,
+            "sched_wakeup" if TwoTasks::parse(fields).is_some() => Self::TracerWakeup,
             "sched_switch" if has(b"prev_pid=") => Self::TwoTasks,
             "sched_switch" => Self::ShortSwitch,
             "sched_waking" | "sched_wakeup" | "sched_wakeup_new" if !has(b" pid=") => Self::ShortWakeup,
@@ -210,6 +235,9 @@ impl Spelling {
         }
     }
 }
+
+/// `prev_state` of a task that sleeps interruptibly.
+const SLEEPS: u64 = 1;
 
 /// The places of the short spellings.
 const SHORT_SWITCH: [&str; 5] = ["prev_pid", "prev_prio", "prev_state", "next_pid", "next_prio"];
@@ -277,8 +305,8 @@ impl Layout for Wording<'_> {
         let fixed = |names: &[&str]| names.iter().position(|n| *n == name);
         let place = match self.spelling {
             Spelling::Pairs | Spelling::TwoTasks => self.pair(name),
-            Spelling::ShortSwitch => fixed(&SHORT_SWITCH),
-            Spelling::ShortWakeup => fixed(&SHORT_WAKEUP),
+            Spelling::ShortSwitch | Spelling::TracerSwitch => fixed(&SHORT_SWITCH),
+            Spelling::ShortWakeup | Spelling::TracerWakeup => fixed(&SHORT_WAKEUP),
             Spelling::HaltPoll => fixed(&HALT_POLL),
             Spelling::Step => fixed(&STEP),
             Spelling::Whole => None,
@@ -338,11 +366,7 @@ fn short_switch(fields: &[u8], line: &mut Line<'_>) -> Option<()> {
         let state = until.get(state_at..).and_then(values::short_state);
         let prev = until.get(..state_at).map(values::trim).and_then(task);
         if let (Some(state), Some((_, prev_pid, prev_prio))) = (state, prev) {
-            for (place, value) in
-                line.numbers.iter_mut().zip([prev_pid, prev_prio, state, next_pid, next_prio])
-            {
-                *place = value;
-            }
+            line.fill([prev_pid, prev_prio, state, next_pid, next_prio]);
             return Some(());
         }
     }
@@ -354,9 +378,7 @@ fn short_wakeup(fields: &[u8], line: &mut Line<'_>) -> Option<()> {
     let cpu = values::number(values::trim(fields.get(at + 4..)?))?;
     let before = fields.get(..at)?;
     let (_, pid, _) = task(before.get(..=memrchr(b']', before)?)?)?;
-    for (place, value) in line.numbers.iter_mut().zip([pid, cpu]) {
-        *place = value;
-    }
+    line.fill([pid, cpu]);
     Some(())
 }
 
@@ -368,10 +390,7 @@ fn halt_poll(fields: &[u8], line: &mut Line<'_>) -> Option<()> {
     })?;
     let space = memchr(b' ', old)?;
     let (word, old) = old.split_at_checked(space)?;
-    let values = [values::number(new)?, values::number(values::trim(old))?, u64::from(word == b"grow")];
-    for (place, value) in line.numbers.iter_mut().zip(values) {
-        *place = value;
-    }
+    line.fill([values::number(new)?, values::number(values::trim(old))?, u64::from(word == b"grow")]);
     Some(())
 }
 

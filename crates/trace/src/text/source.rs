@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Where in a file the text is, and how to get at it.
 
-use std::io::{self, Read};
+use std::io::{self, BufReader, Read};
 
 use flate2::read::{MultiGzDecoder, ZlibDecoder};
 
@@ -14,6 +14,8 @@ pub(super) enum Packing {
     Zlib,
     ZlibBase64,
     GzipBase64,
+    /// As a string of JSON is written (RFC 8259).
+    Json,
 }
 
 /// The part of a file that holds the text.
@@ -32,11 +34,26 @@ impl Packing {
             Self::Zlib => "text packed with zlib",
             Self::ZlibBase64 => "text packed with zlib, in Base64",
             Self::GzipBase64 => "text packed with gzip, in Base64",
+            Self::Json => "text in a string of JSON",
         }
     }
 }
 
 impl Part {
+    /// The text between two places in it. What is packed is read from its start.
+    pub(super) fn read_between<'a>(
+        &self,
+        input: &'a Input,
+        from: u64,
+        to: u64,
+    ) -> io::Result<Box<dyn Read + 'a>> {
+        if self.packing == Packing::Plain {
+            let at = |place: u64| self.from.saturating_add(place).min(self.to);
+            return Ok(Box::new(Region { input, at: at(from), end: at(to) }));
+        }
+        between(self.read(input), from, to)
+    }
+
     /// The text, from its start on.
     pub(super) fn read<'a>(&self, input: &'a Input) -> Box<dyn Read + 'a> {
         let region = Region { input, at: self.from, end: self.to };
@@ -45,15 +62,29 @@ impl Part {
             Packing::Zlib => Box::new(ZlibDecoder::new(region)),
             Packing::ZlibBase64 => Box::new(ZlibDecoder::new(Base64::new(region))),
             Packing::GzipBase64 => Box::new(MultiGzDecoder::new(Base64::new(region))),
+            Packing::Json => Box::new(JsonText {
+                inner: BufReader::with_capacity(64 << 10, region).bytes(),
+                left: Vec::new(),
+            }),
         }
     }
 }
 
+/// What of a text is between two places in it.
+pub(super) fn between<'a>(
+    mut text: Box<dyn Read + 'a>,
+    from: u64,
+    to: u64,
+) -> io::Result<Box<dyn Read + 'a>> {
+    io::copy(&mut text.by_ref().take(from), &mut io::sink())?;
+    Ok(Box::new(text.take(to.saturating_sub(from))))
+}
+
 /// A range of an input.
-struct Region<'a> {
-    input: &'a Input,
-    at: u64,
-    end: u64,
+pub(super) struct Region<'a> {
+    pub(super) input: &'a Input,
+    pub(super) at: u64,
+    pub(super) end: u64,
 }
 
 impl Read for Region<'_> {
@@ -63,6 +94,54 @@ impl Read for Region<'_> {
         let got = self.input.read_at(self.at, buf.get_mut(..n).unwrap_or_default())?;
         self.at = self.at.saturating_add(got as u64);
         Ok(got)
+    }
+}
+
+/// The text of a string of JSON, which ends with its part of the file.
+struct JsonText<R: Read> {
+    inner: io::Bytes<R>,
+    /// The rest of a character that was written as an escape, last byte first.
+    left: Vec<u8>,
+}
+
+impl<R: Read> JsonText<R> {
+    fn byte(&mut self) -> io::Result<Option<u8>> {
+        if let Some(b) = self.left.pop() {
+            return Ok(Some(b));
+        }
+        let Some(b) = self.inner.next().transpose()? else { return Ok(None) };
+        if b != b'\\' {
+            return Ok(Some(b));
+        }
+        Ok(match self.inner.next().transpose()? {
+            Some(b'n') => Some(b'\n'),
+            Some(b't') => Some(b'\t'),
+            Some(b'r') => Some(b'\r'),
+            Some(b'b' | b'f') => Some(b' '),
+            Some(b'u') => {
+                let mut code = 0;
+                for _ in 0..4 {
+                    let Some(b) = self.inner.next().transpose()? else { break };
+                    code = code << 4 | char::from(b).to_digit(16).unwrap_or(0);
+                }
+                // Halves of a pair are in names of tasks only, if anywhere.
+                let mut utf8 = [0; 4];
+                let text = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER).encode_utf8(&mut utf8);
+                self.left.extend(text.bytes().rev());
+                self.left.pop()
+            }
+            other => other,
+        })
+    }
+}
+
+impl<R: Read> Read for JsonText<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        for (n, to) in out.iter_mut().enumerate() {
+            let Some(b) = self.byte()? else { return Ok(n) };
+            *to = b;
+        }
+        Ok(out.len())
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The events of a text, in the order of its lines.
+//! The events of a text, in the order of its lines; of a text in sections, in the order of their times.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -14,12 +14,15 @@ use super::values;
 use super::words::Words;
 use crate::kernel::clock::{JUMP_NS, seconds};
 use crate::kernel::meaning::{Op, Values, system_of};
+use crate::kernel::tasks::Tasks;
 use crate::learned::Learned;
 use crate::reader::Stream;
+use crate::turns::Turns;
 
 /// The events of a text.
 pub(super) struct TextEvents<'a> {
-    lines: Lines<'a>,
+    sources: Vec<Source<'a>>,
+    turns: Turns,
     words: Words,
     kinds: Vec<Kind>,
     names: BTreeMap<Box<[u8]>, usize>,
@@ -30,6 +33,17 @@ pub(super) struct TextEvents<'a> {
     /// An event that waits for them to be reported.
     waiting: Option<Event>,
     ts_ns: u64,
+    /// Who runs where, of lines that do not name the task.
+    tasks: Option<Tasks>,
+}
+
+/// A text, or a section of one that is merged with others.
+struct Source<'a> {
+    lines: Lines<'a>,
+    /// What of each CPU other sections have, up to this time, ns.
+    seen_ns: BTreeMap<u32, u64>,
+    /// Its next events.
+    ahead: VecDeque<Event>,
 }
 
 /// An event by name.
@@ -70,10 +84,27 @@ const MOST_KINDS: usize = 10_000;
 
 impl<'a> TextEvents<'a> {
     pub(super) fn new(lines: Lines<'a>, facts: &Facts) -> Self {
+        Self::of(vec![(lines, BTreeMap::new())], facts)
+    }
+
+    /// The events of several sections; of each, those later than the times of its CPUs that others have.
+    pub(super) fn merged(sections: Vec<(Lines<'a>, BTreeMap<u32, u64>)>, facts: &Facts) -> Self {
+        let mut events = Self::of(sections, facts);
+        for i in 0..events.sources.len() {
+            events.fill(i);
+        }
+        let first_ns = |source: &Source<'_>| source.ahead.front().map_or(u64::MAX, |event| event.ts_ns);
+        events.turns = Turns::new(events.sources.iter().map(first_ns));
+        events
+    }
+
+    fn of(sections: Vec<(Lines<'a>, BTreeMap<u32, u64>)>, facts: &Facts) -> Self {
+        let source = |(lines, seen_ns)| Source { lines, seen_ns, ahead: VecDeque::new() };
         let mut learned = Learned::default();
         let addresses = facts.functions.iter().map(|(at, name)| (*at, learned.function_id(name))).collect();
         let mut events = Self {
-            lines,
+            sources: sections.into_iter().map(source).collect(),
+            turns: Turns::new(std::iter::empty()),
             words: Words { addresses, learned, timer_flags_told: facts.timer_flags_told },
             kinds: Vec::new(),
             names: BTreeMap::new(),
@@ -82,6 +113,7 @@ impl<'a> TextEvents<'a> {
             lost: VecDeque::new(),
             waiting: None,
             ts_ns: 0,
+            tasks: facts.no_tasks.then(Tasks::default),
         };
         for name in &facts.events {
             meet(&mut events.names, &mut events.kinds, &mut events.words.learned, name);
@@ -89,38 +121,44 @@ impl<'a> TextEvents<'a> {
         events
     }
 
-    /// The next event, its losses aside.
+    /// The next event of source `i`, its losses aside.
     #[inline]
-    fn read(&mut self) -> Option<Event> {
+    fn read(&mut self, i: usize) -> Option<Event> {
+        let merged = self.sources.len() > 1;
         loop {
-            let Some(place) = self.lines.advance() else {
-                if let Some(e) = self.lines.broken() {
-                    let line = self.lines.number();
+            let source = self.sources.get_mut(i)?;
+            let lines = &mut source.lines;
+            let Some(place) = lines.advance() else {
+                if let Some(e) = lines.broken() {
+                    let line = lines.number();
                     self.words.learned.health.add(HealthKind::Truncated, 1, || format!("line {line}: {e}"));
                 }
                 return None;
             };
-            let line = clean(self.lines.get(place));
+            let number = lines.number();
+            let line = clean(lines.get(place));
             let (head, name, fields) = match kind_of(line) {
                 LineKind::Event(head, name, fields) => (head, name, fields),
                 LineKind::Nothing => continue,
                 LineKind::Lost(cpu, count) => {
-                    self.lost(cpu, count);
+                    self.lost(cpu, count, number);
                     continue;
                 }
                 // Nobody knows what happened between two recordings that were put into one file.
+                LineKind::Begin if merged => continue,
                 LineKind::Begin => {
-                    self.begin();
+                    self.begin(number);
                     continue;
                 }
                 LineKind::Odd => {
-                    let line = self.lines.number();
-                    self.words.learned.health.add(HealthKind::Ignored, 1, || format!("line {line}"));
+                    self.words.learned.health.add(HealthKind::Ignored, 1, || format!("line {number}"));
                     continue;
                 }
             };
-            let number = self.lines.number();
-            watch(&mut self.cpus, &mut self.words.learned, &head, number);
+            if merged && source.seen_ns.get(&head.cpu).is_some_and(|seen| head.ts_ns <= *seen) {
+                continue;
+            }
+            watch(&mut self.cpus, &mut self.words.learned, &head, (!merged).then_some(number));
             let i = match self.names.get(name) {
                 Some(i) => *i,
                 None => meet(&mut self.names, &mut self.kinds, &mut self.words.learned, name),
@@ -141,8 +179,7 @@ impl<'a> TextEvents<'a> {
     }
 
     #[cold]
-    fn begin(&mut self) {
-        let line = self.lines.number();
+    fn begin(&mut self, line: u64) {
         let recorded: Vec<u32> =
             (0..).zip(&self.cpus).filter(|(_, c)| c.ts_ns.is_some()).map(|(cpu, _)| cpu).collect();
         if !recorded.is_empty() {
@@ -152,8 +189,7 @@ impl<'a> TextEvents<'a> {
     }
 
     #[cold]
-    fn lost(&mut self, cpu: u32, count: u64) {
-        let line = self.lines.number();
+    fn lost(&mut self, cpu: u32, count: u64, line: u64) {
         self.words
             .learned
             .health
@@ -172,20 +208,62 @@ impl<'a> TextEvents<'a> {
     }
 }
 
-impl Stream for TextEvents<'_> {
-    fn next_event(&mut self) -> Option<Event> {
+impl TextEvents<'_> {
+    /// The next event of a text as it stands, or a loss before it.
+    #[inline]
+    fn next_line(&mut self) -> Option<Event> {
         if self.lost.is_empty() {
             if let Some(event) = self.waiting.take() {
                 return Some(event);
             }
-            let event = self.read();
+            let event = self.read(0);
             if self.lost.is_empty() {
                 return event;
             }
             self.waiting = event;
         }
+        self.next_loss()
+    }
+
+    fn next_loss(&mut self) -> Option<Event> {
         let (cpu, count) = self.lost.pop_front()?;
         Some(Event { ts_ns: self.ts_ns, cpu, pid: -1, kind: EventKind::Lost { count } })
+    }
+
+    /// The next event of all sections.
+    fn next_of_sections(&mut self) -> Option<Event> {
+        loop {
+            let i = self.turns.current();
+            let source = self.sources.get_mut(i)?;
+            match source.ahead.front().map(|event| event.ts_ns) {
+                Some(ts_ns) if self.turns.is_over(ts_ns) => self.turns.pass_on(ts_ns),
+                Some(_) => return source.ahead.pop_front(),
+                None if self.fill(i) => {}
+                None => self.turns.end(),
+            }
+        }
+    }
+
+    /// Reads the next event of source `i` with the losses before it; whether there was any.
+    fn fill(&mut self, i: usize) -> bool {
+        let event = self.read(i);
+        let losses: Vec<_> = std::iter::from_fn(|| self.next_loss()).collect();
+        let Some(source) = self.sources.get_mut(i) else { return false };
+        source.ahead.extend(losses.into_iter().chain(event));
+        !source.ahead.is_empty()
+    }
+}
+
+impl Stream for TextEvents<'_> {
+    fn next_event(&mut self) -> Option<Event> {
+        let mut event = if self.sources.len() > 1 { self.next_of_sections() } else { self.next_line() }?;
+        if let Some(tasks) = &mut self.tasks {
+            match event.kind {
+                EventKind::Lost { .. } => tasks.forget(event.cpu),
+                _ => tasks.follow(&mut event),
+            }
+        }
+        Some(event)
     }
 
     fn learned(&self) -> &Learned {
@@ -197,9 +275,9 @@ impl Stream for TextEvents<'_> {
     }
 }
 
-/// Keeps track of a CPU's clock and of who runs there.
+/// Keeps track of who runs on a CPU and, on the line of that number, of its clock.
 #[inline]
-fn watch(cpus: &mut Vec<Cpu>, learned: &mut Learned, head: &Head<'_>, line: u64) {
+fn watch(cpus: &mut Vec<Cpu>, learned: &mut Learned, head: &Head<'_>, line: Option<u64>) {
     let at = head.cpu as usize;
     if cpus.len() <= at {
         cpus.resize(at + 1, Cpu::default());
@@ -212,7 +290,7 @@ fn watch(cpus: &mut Vec<Cpu>, learned: &mut Learned, head: &Head<'_>, line: u64)
         }
         _ => None,
     };
-    if let Some((kind, before)) = moved {
+    if let (Some((kind, before)), Some(line)) = (moved, line) {
         learned.health.add(kind, 1, || {
             format!("line {line}, CPU {}: {} after {}", head.cpu, seconds(head.ts_ns), seconds(before))
         });

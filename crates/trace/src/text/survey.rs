@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use idlewise_model::NoteId;
 use memchr::memmem;
 
+use super::carrier::Carrier;
 use super::head::{Grain, Head, MOST_CPUS, Style, beyond_time, event};
 use super::line_kind::is_known;
 use super::lines::{Lines, clean};
@@ -29,6 +30,8 @@ pub(super) struct Facts {
     pub(super) events: Vec<Box<[u8]>>,
     /// Timers with all flags really have them.
     pub(super) timer_flags_told: bool,
+    /// Lines do not name the task.
+    pub(super) no_tasks: bool,
 }
 
 /// What the first lines of a text told.
@@ -48,6 +51,7 @@ pub(super) struct Survey {
     all_flags: bool,
     other_flags: bool,
     mode_missing: bool,
+    no_tasks: bool,
     events: Vec<Box<[u8]>>,
     known: BTreeSet<Box<[u8]>>,
     /// Lines that are nothing that is known.
@@ -58,20 +62,6 @@ pub(super) struct Survey {
     armed: BTreeMap<u64, String>,
     /// Functions that some lines name and others give the address of.
     functions: BTreeMap<u64, String>,
-}
-
-/// Whether the start of a file is text of a tracer.
-pub(crate) fn looks_like(head: &[u8]) -> bool {
-    let start = head.get(..head.len().min(512)).unwrap_or_default();
-    if start.contains(&0) {
-        return false;
-    }
-    let mut survey = Survey::default();
-    let mut lines = head.split(|b| *b == b'\n').take(LINES as usize);
-    lines.any(|line| {
-        survey.line(clean(line));
-        survey.is_trace()
-    })
 }
 
 impl Survey {
@@ -106,6 +96,7 @@ impl Survey {
         } else if let Some(head) = Head::parse(line) {
             self.style.get_or_insert(head.style);
             self.grain.get_or_insert(head.grain);
+            self.no_tasks |= head.comm.is_empty() && head.pid < 0;
             let Some((name, fields)) = event(head.style, head.rest) else { return };
             if !self.known.contains(name) {
                 self.known.insert(name.into());
@@ -183,8 +174,15 @@ impl Survey {
     }
 
     /// Says in `meta` what was learned, and names the functions of some addresses.
-    pub(super) fn tell(self, wrapping: Wrapping, packing: Packing, meta: &mut TraceMeta) -> Facts {
+    pub(super) fn tell(
+        self,
+        wrapping: Wrapping,
+        packing: Packing,
+        carrier: Carrier,
+        meta: &mut TraceMeta,
+    ) -> Facts {
         let by = match (self.style, self.heading) {
+            _ if carrier == Carrier::Babeltrace => "babeltrace text",
             (Some(Style::Perf), _) => "perf script",
             (_, Some(heading)) => heading,
             _ => TRACER,
@@ -192,11 +190,13 @@ impl Survey {
         let inside = match wrapping {
             Wrapping::Plain => "",
             Wrapping::Html => ", in a systrace page",
+            Wrapping::Json => ", in JSON",
             Wrapping::Atrace(_) => ", from atrace",
         };
-        let packed = if packing == Packing::Plain { "" } else { ", compressed" };
+        let packed = if matches!(packing, Packing::Plain | Packing::Json) { "" } else { ", compressed" };
+        let carried = if carrier == Carrier::People { ", quoted, numbered or wrapped" } else { "" };
         let latency = if self.style == Some(Style::Latency) { ", latency format" } else { "" };
-        meta.format = format!("{by}{latency}{inside}{packed}");
+        meta.format = format!("{by}{latency}{carried}{inside}{packed}");
         meta.kernel = format!("{} {}", self.kernel, self.machine).trim().to_owned();
         meta.clock = self.clock;
         meta.cpus = (0..self.cpus).collect();
@@ -230,7 +230,14 @@ impl Survey {
                 "{lost} of {written} events were overwritten before the text was read: a larger buffer keeps more"
             ));
         }
-        Facts { functions: self.functions, events: self.events, timer_flags_told }
+        if self.no_tasks {
+            meta.note(
+                NoteId::Reader,
+                "lines do not name the task: which one runs is known from switches and idle entries",
+            );
+        }
+        let no_tasks = self.no_tasks;
+        Facts { functions: self.functions, events: self.events, timer_flags_told, no_tasks }
     }
 }
 

@@ -73,21 +73,32 @@ fn odd_number(text: &[u8]) -> Option<u64> {
     }
 }
 
-/// An address, hashed or not, with or without 0x.
+/// An address, hashed or not, with or without 0x; 0 where a word stands for it.
 #[inline]
 pub(super) fn pointer(text: &[u8]) -> Option<u64> {
     match text.strip_prefix(b"0x").unwrap_or(text) {
-        // An empty pointer of the C library and the kernel; what the kernel shows before it can hash.
-        b"(nil)" | b"(null)" | b"(____ptrval____)" => Some(0),
+        address if is_no_address(address) => Some(0),
         address => hex(address),
     }
+}
+
+/// Whether a word in brackets stands for an address: `(nil)` of the C library; of the kernel's `lib/vsprintf.c` `(null)`,
+/// `(efault)`, `(einval)` and, before it can hash, `(____ptrval____)`, with 32 bits `(ptrval)`.
+fn is_no_address(text: &[u8]) -> bool {
+    let word = text.strip_prefix(b"(").and_then(|word| word.strip_suffix(b")"));
+    word.is_some_and(|word| {
+        !word.is_empty() && word.iter().all(|b| b.is_ascii_alphabetic() || matches!(b, b'_' | b'-'))
+    })
 }
 
 /// No name of an event, a function or a handler is longer.
 pub(super) const MOST_NAME: usize = 128;
 
-/// A function by name: without the offset, which is 0, and the module; an address stays one.
+/// A function by name: without the offset, which is 0, and the module; an address stays one, 0 is unknown.
 pub(super) fn function(text: &[u8]) -> Result<u64, &[u8]> {
+    if is_no_address(text) {
+        return Ok(0);
+    }
     if let Some(address) = text.strip_prefix(b"0x").and_then(hex) {
         return Ok(address);
     }
@@ -246,7 +257,11 @@ mod tests {
         }
         assert_eq!(pointer(b"ffff888627c1c6f8"), Some(0xffff_8886_27c1_c6f8));
         assert_eq!(pointer(b"0xffff888627c1c6f8"), Some(0xffff_8886_27c1_c6f8));
-        assert_eq!((pointer(b"(nil)"), pointer(b"x")), (Some(0), None));
+        for word in ["(nil)", "(null)", "(____ptrval____)", "(ptrval)", "0x(ptrval)", "(efault)"] {
+            assert_eq!(pointer(word.as_bytes()), Some(0), "{word}");
+            assert_eq!(function(word.trim_start_matches("0x").as_bytes()), Ok(0), "{word}");
+        }
+        assert_eq!((pointer(b"x"), pointer(b"()"), pointer(b"(1)")), (None, None, None));
     }
 
     #[test]

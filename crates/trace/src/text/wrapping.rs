@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Text inside something else: the page that systrace writes, the output of atrace.
+//! Text inside something else: the page that systrace writes, the output of atrace, JSON of Chrome.
 
 use memchr::memmem;
 
@@ -9,6 +9,8 @@ pub(crate) enum Wrapping {
     Plain,
     /// A page of systrace.
     Html,
+    /// A string of JSON.
+    Json,
     /// The output of `atrace -z`: zlib from this byte on.
     Atrace(u64),
 }

@@ -125,13 +125,11 @@ needed! {
     Below Number { bool = |v, at| v.bool(at); }
     /// An address that is no function's.
     Pointer Pointer { u64 = |v, at| v.u64(at); }
-    /// A function of the kernel.
-    Function Function { u64 = |v, at| v.function(at); }
     /// The state of a task, in text by letters.
     PrevState State { u64 = |v, at| v.u64(at); }
 }
 
-/// Fields that not every kernel records.
+/// Fields that not every kernel records, or without which an event still means something.
 macro_rules! optional {
     ($($(#[$doc:meta])* $kind:ident $spelled:ident { $($type:ty = |$v:ident, $at:ident| $get:expr;)+ })+) => {$(
         $(#[$doc])*
@@ -164,6 +162,8 @@ optional! {
     Mode Mode { HrtimerMode = |v, at| HrtimerMode(at.map_or(0, |at| v.u32(at))); }
     /// The flags of a wheel timer; 0 where they are not recorded.
     WheelFlags TimerFlags { TimerFlags = |v, at| TimerFlags(at.map_or(0, |at| v.u32(at))); }
+    /// A function of the kernel; 0 where it is not recorded.
+    Function Function { u64 = |v, at| at.map_or(0, |at| v.function(at)); }
     /// What keeps the tick, as bits; 0 before 4.5, where it was a text.
     Dependency Dependency { u32 = |v, at| at.map_or(0, |at| v.u32(at)); }
 }
