@@ -190,11 +190,14 @@ impl Description {
         of(&self.beside).or_else(|| of(&self.inside))
     }
 
-    /// The governor's true inputs. Those that the file itself names may have been left behind when it was copied.
+    /// The governor's true inputs: the table that it names, else one that was renamed with the recording.
     pub fn inputs(&self) -> Option<InputsBeside> {
         let beside = self.beside.as_ref().and_then(|s| s.inputs(&self.place));
-        let inside = || self.inside.as_ref().and_then(|s| s.inputs(&self.trace)).filter(|i| i.file.is_file());
-        beside.or_else(inside)
+        let inside = || self.inside.as_ref().and_then(|s| s.inputs(&self.trace));
+        let named = beside.or_else(inside)?;
+        let renamed = self.trace.with_extension("inputs.csv");
+        let file = if !named.file.is_file() && renamed.is_file() { renamed } else { named.file };
+        Some(InputsBeside { file, ..named })
     }
 
     /// The kernel's counters before and after.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Opens recordings: finds out which machine was recorded and which governor its kernel ran, and which CPUs can be used.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use idlewise_model::{Confidence, NoteId, Tape, TapeCpu, TapeInput};
+use idlewise_model::{Confidence, CpuTape, NoteId, Tape, TapeCpu, TapeInput};
 use idlewise_platform::{Platform, cpu_list};
 use rayon::prelude::*;
 
@@ -19,6 +20,18 @@ use crate::kernel_governor::KernelGovernor;
 use crate::options::{RECORDED_ON, RecordingOptions, SYSFS};
 use crate::recording::{MACHINE, MachineCheck, Recording};
 use crate::refused;
+
+/// Two recordings that have so many idle periods in common are of one: begin and end agree to the nanosecond.
+const SHARED: usize = 3;
+/// So many are compared of a CPU.
+const COMPARED: usize = 10_000;
+
+/// When the first idle periods of `cpu` between two times began, and what woke it when, ns.
+fn periods(cpu: &CpuTape, from: u64, to: u64) -> BTreeSet<(u64, u64)> {
+    let blocks = cpu.pieces.blocks().map_while(Result::ok);
+    let all = blocks.flat_map(|block| block.iter().map(|p| (p.start_ns, p.wake_ns)).collect::<Vec<_>>());
+    all.skip_while(|(start, _)| *start < from).take_while(|(start, _)| *start <= to).take(COMPARED).collect()
+}
 
 impl Recording {
     /// Opens a trace or a tape.
@@ -112,6 +125,16 @@ impl Recording {
                 });
             }
         }
+        for (i, recording) in all.iter().enumerate() {
+            if let Some(other) = all.iter().take(i).find(|other| recording.overlaps(other)) {
+                return Err(CommandError::SameFiles {
+                    first: other.path.display().to_string(),
+                    second: recording.path.display().to_string(),
+                    why: "parts of one recording, which overlap, so that what both hold would count twice: name one \
+                          of them, or put both texts into one file",
+                });
+            }
+        }
         let names = distinct_names(&all);
         let mut overridden = Vec::new();
         for (recording, name) in all.iter_mut().zip(names) {
@@ -128,6 +151,18 @@ impl Recording {
         let span = |t: &Tape| (t.source.first_ns, t.source.last_ns);
         let periods = |t: &Tape| t.cpus.iter().map(|c| (c.cpu, c.pieces.len())).collect::<Vec<_>>();
         span(a) == span(b) && a.cpus.iter().any(|c| !c.pieces.is_empty()) && periods(a) == periods(b)
+    }
+
+    /// Whether `other` holds idle periods of this recording, too: the same on the same CPU, to the nanosecond.
+    fn overlaps(&self, other: &Self) -> bool {
+        let span = |t: &Tape| (t.source.first_ns, t.source.last_ns);
+        let ((a, until_a), (b, until_b)) = (span(&self.tape), span(&other.tape));
+        let (from, to) = (a.max(b), until_a.min(until_b));
+        let of_both = |cpu: &CpuTape| {
+            let its = other.tape.cpus.iter().find(|c| c.cpu == cpu.cpu)?;
+            Some(periods(cpu, from, to).intersection(&periods(its, from, to)).count())
+        };
+        from < to && self.tape.cpus.iter().filter_map(of_both).sum::<usize>() >= SHARED
     }
 
     fn of_tape(path: &Path, mut tape: Tape, options: &RecordingOptions) -> Result<Self, CommandError> {

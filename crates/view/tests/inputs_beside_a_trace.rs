@@ -87,6 +87,19 @@ fn what_cannot_be_proved_is_not_claimed() {
 }
 
 #[test]
+fn a_table_that_was_renamed_with_its_recording_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = beside(folder.path(), "", Some(&table()));
+    let renamed = trace.with_file_name("t.dat");
+    for (from, to) in [("s.dat", "t.dat"), ("s.toml", "t.toml"), ("s.inputs.csv", "t.inputs.csv")] {
+        fs::rename(folder.path().join(from), folder.path().join(to)).unwrap();
+    }
+    let report = of(renamed, None);
+    let p = &report.traces[0].parity[0];
+    assert!(p.result.is_ok(), "{p:?}");
+}
+
+#[test]
 fn after_a_gap_a_new_beginning_is_made() {
     let whole = table();
     let head: Vec<&str> = whole.lines().next().unwrap().split(',').collect();
