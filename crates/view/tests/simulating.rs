@@ -109,6 +109,47 @@ fn rt_apps_own_files_run() {
     }
 }
 
+/// The answer to two runs of this load under two governors.
+fn answered(load: &str) -> idlewise_answer::Answer {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("load.json");
+    std::fs::write(&file, load).unwrap();
+    let request = SimulateRequest {
+        workload: file.to_str().unwrap().to_owned(),
+        cpufreq: Vec::new(),
+        signals: Vec::new(),
+        duration_ns: None,
+        repeat: 2,
+        ..request("")
+    };
+    run(&request).answer
+}
+
+#[test]
+fn a_measure_of_few_wakeups_does_not_head_the_table() {
+    let yields = r#"{ "tasks": { "a": { "cpus": [2], "run": 1000, "yield": "a" },
+        "b": { "cpus": [2], "instance": 3, "run": 1000000 } }, "global": { "calibration": 156, "duration": 4 } }"#;
+    let once = r#"{ "tasks": { "a": { "run": 1000, "loop": 1 } }, "global": { "duration": 1 } }"#;
+    for load in [yields, once] {
+        let answer = answered(load);
+        let reasons: Vec<&str> = answer.trust.reasons.iter().map(|r| r.words.as_str()).collect();
+        assert_eq!(answer.trust.grade.word(), "poor", "{reasons:?}");
+        assert!(reasons.iter().any(|words| words.ends_with(": only 1 wakeup in each run")), "{reasons:?}");
+        let at = answer.columns.iter().position(|c| c.name.ends_with("wakeup latency mean")).unwrap();
+        for contender in &answer.groups[0].contenders {
+            let cell = contender.cells[at];
+            assert!(cell.value.is_nan() && cell.change.is_nan(), "{cell:?}");
+        }
+    }
+    // A task that wakes often comes before one that does not.
+    let both = r#"{ "tasks": { "a": { "run": 1000, "loop": 1 }, "b": { "run": 100, "sleep": 900 } },
+        "global": { "duration": 1 } }"#;
+    let answer = answered(both);
+    let names: Vec<&str> = answer.columns.iter().map(|c| c.name.as_str()).collect();
+    assert_eq!(names[1], "task b.wakeup latency mean", "{names:?}");
+    assert_eq!(answer.trust.grade.word(), "fair");
+}
+
 #[test]
 fn what_cannot_be_simulated_is_refused_in_words() {
     let refused = |request: SimulateRequest, words: &str| {

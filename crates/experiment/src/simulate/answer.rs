@@ -2,7 +2,8 @@
 //! What a simulation comes to.
 
 use idlewise_answer::{
-    Answer, Cell, Column, Contender, Grade, Group, Quantity, Reason, ReasonId, Role, Subjects, Trust, verdict,
+    Answer, Cell, Column, Contender, FEW_WAKEUPS, Grade, Group, Quantity, Reason, ReasonId, Role, Subjects,
+    Trust, verdict,
 };
 use idlewise_model::NoteId;
 use idlewise_score::Better;
@@ -21,7 +22,7 @@ const WORK: usize = 2;
 /// What `r` comes to: power, what the work itself reports, how well idle states fit.
 pub(super) fn answer(r: &SimulateReport) -> Answer {
     let there = r.combinations.iter().find(|c| c.failure.is_none());
-    let facts: Vec<&FactSummary> = there.map_or_else(Vec::new, deciding);
+    let facts: Vec<&FactSummary> = there.map_or_else(Vec::new, |c| deciding(r, c));
     let columns: Vec<Column> = facts.iter().map(|f| column(r, f)).collect();
     let contenders: Vec<Contender> =
         r.combinations.iter().enumerate().map(|(i, c)| contender(r, i, c, &facts)).collect();
@@ -46,7 +47,7 @@ pub(super) fn answer(r: &SimulateReport) -> Answer {
             r.cpus,
             r.duration_ns as f64 / 1e9
         ),
-        trust: trust(r),
+        trust: trust(r, &facts),
         warnings: r
             .combinations
             .iter()
@@ -60,7 +61,33 @@ pub(super) fn answer(r: &SimulateReport) -> Answer {
     }
 }
 
-fn trust(r: &SimulateReport) -> Trust {
+/// What happens to the subject of a fact of the work, and the fact that counts it.
+const EVENTS: [(&str, &str); 4] =
+    [("wakeup", "wakeups/s"), ("frame", "frames/s"), ("answer", "answered/s"), ("answer", "IOPS")];
+
+/// How often it happens to the subject of `f` in each run of `c`, on average, and its name; `None` where nothing is counted.
+fn events(r: &SimulateReport, c: &Combination, f: &FactSummary) -> Option<(f64, &'static str)> {
+    // A run may end before its time, when all tasks have ended.
+    let ended_ns = c.fact("run", "time").map(|time| time.summary.mean).filter(|ns| ns.is_finite());
+    let seconds = ended_ns.unwrap_or(r.duration_ns as f64) / 1e9;
+    EVENTS.iter().find_map(|(event, rate)| Some((c.fact(&f.about, rate)?.summary.mean * seconds, *event)))
+}
+
+/// A mean or a percentile of fewer events in a run says nothing.
+const LEAST_EVENTS: f64 = 2.0;
+
+/// What speaks against a fact of few events, in all runs together.
+fn few(r: &SimulateReport, c: &Combination, f: &FactSummary) -> Option<Reason> {
+    let (n, event) = events(r, c, f)?;
+    (n * (r.request.repeat.max(1) as f64) < FEW_WAKEUPS as f64).then(|| {
+        let n = n.round();
+        let s = if n == 1.0 { "" } else { "s" };
+        let words = format!("{}: only {n} {event}{s} in each run", f.about);
+        Reason::new(Grade::Poor, ReasonId::FewWakeups, words)
+    })
+}
+
+fn trust(r: &SimulateReport, facts: &[&FactSummary]) -> Trust {
     let mut reasons =
         vec![Reason::new(Grade::Fair, ReasonId::Model, "simulated: a model of machine and kernel")];
     reasons.push(match r.request.repeat {
@@ -68,16 +95,20 @@ fn trust(r: &SimulateReport) -> Trust {
         n => Reason::new(Grade::Good, ReasonId::Runs, format!("{n} runs of each, paired by seed")),
     });
     reasons.extend(r.platform.energy_doubt.map(|d| Reason::new(Grade::Fair, ReasonId::Energy, d)));
+    let there = r.combinations.iter().filter(|c| c.failure.is_none());
+    reasons.extend(there.flat_map(|c| facts.iter().filter_map(|f| few(r, c, f))));
     reasons.extend(r.notes.iter().map(|n| Reason::new(Grade::Fair, ReasonId::Workload, &**n)));
     Trust::from(reasons)
 }
 
 /// The facts that decide: power, those of the work, those of idle states.
-fn deciding(c: &Combination) -> Vec<&FactSummary> {
+fn deciding<'c>(r: &SimulateReport, c: &'c Combination) -> Vec<&'c FactSummary> {
     let is_work = |f: &&FactSummary| {
         let first = f.about.split(' ').next().unwrap_or(&f.about);
         !MACHINE.contains(&first) && matches!(f.unit, FactUnit::Ns | FactUnit::Percent | FactUnit::PerSecond)
     };
+    // A subject to which next to nothing happens does not come first.
+    let seldom = |f: &FactSummary| few(r, c, f).is_some();
     // What a user waits for comes before what it waits for: frames and requests, devices, tasks.
     let kind = |f: &FactSummary| match f.about.split(' ').next() {
         Some("frames" | "requests") => 0,
@@ -94,7 +125,7 @@ fn deciding(c: &Combination) -> Vec<&FactSummary> {
             (_, name) if name.ends_with("/s") => 2,
             _ => 3,
         };
-        (kind(f), within)
+        (seldom(f), kind(f), within)
     };
     let mut work: Vec<&FactSummary> = c.facts.iter().filter(is_work).collect();
     work.sort_by_key(weight);
@@ -126,7 +157,11 @@ fn column(r: &SimulateReport, f: &FactSummary) -> Column {
 
 fn contender(r: &SimulateReport, at: usize, c: &Combination, facts: &[&FactSummary]) -> Contender {
     let role = if at == r.baseline { Role::Baseline } else { Role::Governor };
-    let cells = facts.iter().map(|f| c.fact(&f.about, &f.name).map_or(UNKNOWN, |own| cell(own, role)));
+    let known = |f: &FactSummary| {
+        f.unit == FactUnit::PerSecond || events(r, c, f).is_none_or(|(n, _)| n >= LEAST_EVENTS)
+    };
+    let own = |f: &FactSummary| c.fact(&f.about, &f.name).filter(|_| known(f));
+    let cells = facts.iter().map(|f| own(f).map_or(UNKNOWN, |own| cell(own, role)));
     Contender { governor: r.name(c), role, failure: c.failure.clone(), cells: cells.collect(), counts: None }
 }
 
