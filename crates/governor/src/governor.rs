@@ -38,7 +38,10 @@ enum Origin {
 
 #[derive(Clone, Debug)]
 struct Foreign {
+    /// Its first file, of which it has its name.
     file: PathBuf,
+    /// The others.
+    more: Vec<PathBuf>,
     version: Option<Version>,
     name: String,
     made: Made,
@@ -117,7 +120,15 @@ impl Governor {
             })?;
         let made = Made { files: Vec::new(), absent: Vec::new(), object };
         let (version, workshop, build) = (None, Workshop::from_env(), Build::Plain);
-        let origin = Origin::Foreign(Arc::new(Foreign { file, version, name, made, workshop, build }));
+        let origin = Origin::Foreign(Arc::new(Foreign {
+            file,
+            more: Vec::new(),
+            version,
+            name,
+            made,
+            workshop,
+            build,
+        }));
         Ok(Self { spec: Spec { id, params: Vec::new() }, origin, by_path: false, called: None })
     }
 
@@ -132,13 +143,22 @@ impl Governor {
             let why = format!("{missing}no C file ({what}); name the C file of a governor");
             return Err(GovernorError::Source { path: given.to_owned(), why });
         }
-        let wrong = |e: std::io::Error| GovernorError::Source { path: given.to_owned(), why: e.to_string() };
-        let file = Path::new(given).canonicalize().map_err(wrong)?;
+        let mut more = Vec::new();
+        for path in files_of(given) {
+            let wrong = |e: std::io::Error| {
+                let why =
+                    if path == Path::new(given) { e.to_string() } else { format!("{}: {e}", path.display()) };
+                GovernorError::Source { path: given.to_owned(), why }
+            };
+            more.push(path.canonicalize().map_err(wrong)?);
+        }
+        let file = more.remove(0);
         let tree = Version::around(&file);
         let version = tree.as_ref().map(|(version, _)| version);
-        let made = workshop.make(&Source { given, file: &file, version }, Build::Plain)?;
+        let made = workshop.make(&Source { given, file: &file, more: &more, version }, Build::Plain)?;
         let (name, version) = (label(given, &file, tree.as_ref()), version.cloned());
-        let foreign = Foreign { file, version, name, made, workshop: workshop.clone(), build: Build::Plain };
+        let (workshop, build) = (workshop.clone(), Build::Plain);
+        let foreign = Foreign { file, more, version, name, made, workshop, build };
         Ok(Self {
             spec: spec.clone(),
             origin: Origin::Foreign(Arc::new(foreign)),
@@ -152,13 +172,14 @@ impl Governor {
     /// # Errors
     /// No compiler, or one that cannot do it.
     pub fn built(&self, build: Build) -> Result<Self, GovernorError> {
-        let (file, version, name, workshop) = match &self.origin {
+        let (file, more, version, name, workshop) = match &self.origin {
             Origin::Ours(info, _) => {
                 let workshop = Workshop::from_env();
-                (workshop.own_file(info.id)?, None, info.id.to_owned(), workshop)
+                (workshop.own_file(info.id)?, Vec::new(), None, info.id.to_owned(), workshop)
             }
             Origin::Foreign(foreign) => (
                 foreign.file.clone(),
+                foreign.more.clone(),
                 foreign.version.clone(),
                 foreign.name.clone(),
                 foreign.workshop.clone(),
@@ -169,8 +190,9 @@ impl Governor {
             }
         };
         let given = self.spec.id.as_str();
-        let made = workshop.make(&Source { given, file: &file, version: version.as_ref() }, build)?;
-        let foreign = Foreign { file, version, name, made, workshop, build };
+        let made =
+            workshop.make(&Source { given, file: &file, more: &more, version: version.as_ref() }, build)?;
+        let foreign = Foreign { file, more, version, name, made, workshop, build };
         Ok(Self { origin: Origin::Foreign(Arc::new(foreign)), ..self.clone() })
     }
 
@@ -345,7 +367,7 @@ impl Governor {
             Origin::Foreign(foreign) if !explaining => Ok(Cow::Borrowed(&foreign.made.object)),
             Origin::Foreign(foreign) => {
                 let (given, file) = (self.spec.id.as_str(), foreign.file.as_path());
-                let source = Source { given, file, version: foreign.version.as_ref() };
+                let source = Source { given, file, more: &foreign.more, version: foreign.version.as_ref() };
                 Ok(Cow::Owned(foreign.workshop.make(&source, Build::Explaining)?.object))
             }
             Origin::Caller(own) => unreachable!("{} has no object", own.name()),
@@ -367,4 +389,17 @@ impl Governor {
             Origin::Foreign(foreign) => Some(foreign.workshop.bounds),
         }
     }
+}
+
+/// The files of a governor: `a.c`, or `a.c+b.c` for several, of which those without a folder are in that of the first.
+fn files_of(given: &str) -> Vec<PathBuf> {
+    if Path::new(given).exists() {
+        return vec![PathBuf::from(given)];
+    }
+    let mut names = given.split('+');
+    let first = Path::new(names.next().unwrap_or_default());
+    let beside =
+        |name: &str| if name.contains('/') { PathBuf::from(name) } else { first.with_file_name(name) };
+    let more: Vec<_> = names.map(beside).collect();
+    std::iter::once(first.to_owned()).chain(more).collect()
 }

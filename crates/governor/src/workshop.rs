@@ -80,6 +80,8 @@ pub(crate) struct Source<'a> {
     /// As the user named it.
     pub(crate) given: &'a str,
     pub(crate) file: &'a Path,
+    /// Its other files.
+    pub(crate) more: &'a [PathBuf],
     /// The kernel tree around it.
     pub(crate) version: Option<&'a Version>,
 }
@@ -151,7 +153,9 @@ impl Workshop {
         if let Some(wrong) = &self.wrong {
             return Err(source.wrong(wrong.clone()));
         }
-        readable(source)?;
+        for file in source.files() {
+            readable(source, file)?;
+        }
         let no_compiler = |why| GovernorError::NoCompiler { path: source.given.to_owned(), why };
         let toolchain = Toolchain::find(self.cc.as_deref(), &self.path).map_err(no_compiler)?;
         let cache = self.cache().map_err(|why| source.wrong(why))?;
@@ -221,6 +225,11 @@ fn usual_memory() -> u64 {
 }
 
 impl Source<'_> {
+    /// Its files, the first one first.
+    fn files(&self) -> impl Iterator<Item = &Path> {
+        std::iter::once(self.file).chain(self.more.iter().map(PathBuf::as_path))
+    }
+
     pub(crate) fn wrong(&self, why: String) -> GovernorError {
         GovernorError::Source { path: self.given.to_owned(), why }
     }
@@ -232,19 +241,19 @@ impl Source<'_> {
 }
 
 /// Whether the file can be C at all; a compiler's opinion of something else helps nobody.
-fn readable(source: &Source<'_>) -> Result<(), GovernorError> {
+fn readable(source: &Source<'_>, file: &Path) -> Result<(), GovernorError> {
     let wrong = |why: &str| Err(source.wrong(why.to_owned()));
-    if source.file.as_os_str().as_encoded_bytes().contains(&b'\n') {
+    if file.as_os_str().as_encoded_bytes().contains(&b'\n') {
         return wrong("a line break in its path, which no list of files can hold; rename it");
     }
-    let about = fs::metadata(source.file).map_err(|e| source.wrong(e.to_string()))?;
+    let about = fs::metadata(file).map_err(|e| source.wrong(e.to_string()))?;
     if !about.is_file() {
         return wrong("not a regular file; name the C file of a governor");
     }
     if about.len() > LARGEST {
         return wrong("larger than any governor; name the C file of one");
     }
-    let text = fs::read(source.file).map_err(|e| source.wrong(e.to_string()))?;
+    let text = fs::read(file).map_err(|e| source.wrong(e.to_string()))?;
     if text.contains(&0) {
         return wrong("not a text; name the C file of a governor, not what was made of it");
     }
@@ -287,7 +296,12 @@ fn entry_name(source: &Source<'_>, extra: &[OsString], toolchain: &Toolchain) ->
     use std::os::unix::ffi::OsStrExt as _;
     let mut key: Vec<u8> = Vec::new();
     let flags = extra.iter().map(|flag| flag.as_bytes());
-    for part in [source.file.as_os_str().as_bytes(), toolchain.identity.as_bytes()].into_iter().chain(flags) {
+    let more = source.more.iter().map(|file| file.as_os_str().as_bytes());
+    for part in [source.file.as_os_str().as_bytes(), toolchain.identity.as_bytes()]
+        .into_iter()
+        .chain(flags)
+        .chain(more)
+    {
         key.extend_from_slice(part);
         key.push(0);
     }
@@ -338,16 +352,22 @@ fn compile(
     let shim = shim::unpack(cache).map_err(io_error)?;
     remove_left_over(cache);
     let folder = tempfile::tempdir_in(cache).map_err(io_error)?;
-    let (compiled, object) = (folder.path().join("governor.o"), folder.path().join("governor.so"));
-    let depends = folder.path().join("depends");
-    let mut flags = extra.to_vec();
-    flags.extend(["-MD".into(), "-MF".into(), depends.clone().into()]);
-    for arguments in [
-        command::compile(shim::flags(), &shim, source.file, &flags, &compiled),
-        command::link(shim::flags(), &shim, &compiled, &build.link_flags(&shim), &object),
-    ] {
+    let object = folder.path().join("governor.so");
+    let (mut compiled, mut depends) = (Vec::new(), Vec::new());
+    for (i, file) in source.files().enumerate() {
+        let (to, list) = (folder.path().join(format!("{i}.o")), folder.path().join(format!("{i}.depends")));
+        let mut flags = extra.to_vec();
+        flags.extend(["-MD".into(), "-MF".into(), list.clone().into()]);
+        let arguments = command::compile(shim::flags(), &shim, file, &flags, &to);
         call(source, toolchain, (&shim, folder.path()), &arguments, longest)?;
+        compiled.push(to.into_os_string());
+        depends.push(list);
     }
+    let mut more = build.link_flags(&shim);
+    more.extend(compiled.split_off(1));
+    let first = Path::new(compiled.first().map_or(OsStr::new(""), |first| first));
+    let arguments = command::link(shim::flags(), &shim, first, &more, &object);
+    call(source, toolchain, (&shim, folder.path()), &arguments, longest)?;
     if fs::metadata(&object).is_ok_and(|about| about.len() > LARGEST_OBJECT) {
         return Err(source.wrong("compiled, it is larger than 64 MiB; what does it hold?".to_owned()));
     }
@@ -355,8 +375,14 @@ fn compile(
         path: source.given.to_owned(),
         why: "the compiler succeeded, but wrote no file".to_owned(),
     };
-    let (depends, object) = (fs::read(&depends).map_err(nothing)?, fs::read(&object).map_err(nothing)?);
-    let (files, absent) = inputs(&depends, source.file, &shim).map_err(io_error)?;
+    let object = fs::read(&object).map_err(nothing)?;
+    let (mut files, mut absent) = (Vec::new(), Vec::new());
+    for (file, list) in source.files().zip(depends) {
+        let list = fs::read(&list).map_err(nothing)?;
+        let (own, lacking) = inputs(&list, file, &shim).map_err(io_error)?;
+        files.extend(own.into_iter().filter(|file| !files.contains(file)).collect::<Vec<_>>());
+        absent.extend(lacking.into_iter().filter(|path| !absent.contains(path)).collect::<Vec<_>>());
+    }
     Ok(Made { files, absent, object })
 }
 

@@ -535,3 +535,114 @@ fn a_compiler_that_does_not_come_to_an_end_is_given_up() {
     let said = Governor::open_in(&source, &bench.workshop().with_patience(1)).unwrap_err().to_string();
     assert!(said.contains("did not finish within 6 s"), "{said}");
 }
+
+/// The learning half of a governor of two files.
+const LEARN: &str = r#"// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/interrupt.h>
+#include <linux/irq_work.h>
+#include <linux/percpu.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include "two.h"
+
+struct history {
+	u64 seen;
+	u64 *longest;
+};
+
+static DEFINE_PER_CPU(struct history, histories);
+static DEFINE_PER_CPU(struct irq_work, kicks);
+static DEFINE_PER_CPU(raw_spinlock_t, locks);
+
+static void kick(struct irq_work *work)
+{
+	(void)work;
+}
+
+int two_setup(void)
+{
+	int cpu, loops = 0;
+
+	for_each_possible_cpu(cpu) {
+		struct history *h = per_cpu_ptr(&histories, cpu);
+
+		h->seen = 100;
+		init_irq_work(per_cpu_ptr(&kicks, cpu), kick);
+		raw_spin_lock_init(per_cpu_ptr(&locks, cpu));
+		loops++;
+	}
+	return loops == 1 ? 0 : -EINVAL;
+}
+
+int two_start(unsigned int cpu)
+{
+	struct history *h = &per_cpu(histories, cpu);
+
+	if (h->seen != 100)
+		return -EINVAL;
+	h->longest = kcalloc(4, sizeof(*h->longest), GFP_KERNEL);
+	return h->longest ? 0 : -ENOMEM;
+}
+
+void two_learn(u64 ns)
+{
+	struct history *h = this_cpu_ptr(&histories);
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(this_cpu_ptr(&locks), flags);
+	h->seen++;
+	if (ns > h->longest[0])
+		h->longest[0] = ns;
+	irq_work_queue(this_cpu_ptr(&kicks));
+	raw_spin_unlock_irqrestore(this_cpu_ptr(&locks), flags);
+}
+
+int two_choose(void)
+{
+	return this_cpu_ptr(&histories)->seen > 101;
+}
+"#;
+
+const LEARN_H: &str = "#include <linux/types.h>\nint two_setup(void);\nint two_start(unsigned int cpu);\n\
+                       void two_learn(u64 ns);\nint two_choose(void);\n";
+
+#[test]
+fn a_governor_of_several_files_is_compiled_and_linked_as_one() {
+    let bench = Bench::new();
+    bench.file("two.h", LEARN_H);
+    let learn = bench.file("learn.c", LEARN);
+    let parts = Parts {
+        top: "#include <linux/cpu.h>\n#include <linux/mutex.h>\n#include <linux/err.h>\n#include \"two.h\"",
+        init: "if (two_setup())\n\t\treturn -EINVAL;",
+        enable: "return two_start(dev->cpu);",
+        select: "return two_choose();",
+        reflect: "two_learn(dev->last_residency_ns);",
+        ..Parts::default()
+    };
+    let main = bench.file("main.c", &parts.text());
+    let named = std::path::PathBuf::from(format!("{}+learn.c", main.display()));
+    let governor = bench.find(&named, "").unwrap();
+    assert_eq!(governor.sources().len(), 3, "{:?}", governor.sources());
+    let states = |governor: &Governor| -> Vec<i32> {
+        run(governor, 5).unwrap().iter().map(|(state, _)| *state).collect()
+    };
+    // Each of the two CPUs has its own history.
+    assert_eq!(states(&governor), [0, 0, 0, 0, 1, 1, 1, 1, 1, 1]);
+    // A changed part is compiled again.
+    let hash = governor.source_hash();
+    fs::write(&learn, LEARN.replace("> 101", "> 1000")).unwrap();
+    let other = bench.find(&named, "").unwrap();
+    assert_ne!(other.source_hash(), hash);
+    assert_eq!(states(&other), [0; 10]);
+    // Without its other half it says what is missing, and whose mistake a wrong half is.
+    let said = bench.find(&main, "").unwrap_err().to_string();
+    assert!(said.contains("two_setup"), "{said}");
+    fs::write(&learn, LEARN.replace("h->seen++", "h->sene++")).unwrap();
+    let said = bench.find(&named, "").unwrap_err().to_string();
+    let line = LEARN.lines().position(|l| l.contains("h->seen++")).unwrap() + 1;
+    assert!(said.contains(&format!("learn.c:{line}")) && said.contains("sene"), "{said}");
+    let gone = std::path::PathBuf::from(format!("{}+gone.c", main.display()));
+    let said = bench.find(&gone, "").unwrap_err().to_string();
+    assert!(said.contains("gone.c: No such file"), "{said}");
+}

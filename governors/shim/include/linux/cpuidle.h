@@ -83,4 +83,7 @@ static inline s64 cpuidle_governor_latency_req(unsigned int cpu __always_unused)
 	return idlewise_env.in.latency_limit_ns;
 }
 
+/* Behind the device, which a loop over CPUs needs. */
+#include <linux/cpumask.h>
+
 #endif

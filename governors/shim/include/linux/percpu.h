@@ -28,7 +28,9 @@
 	__asm__("" : "=r" (moved_) : "0" (ptr));				\
 	(typeof(ptr))(moved_ + (offset)); })
 
-#define per_cpu_ptr(ptr, cpu)	IDLEWISE_MOVE(ptr, idlewise_env.per_cpu_offset[cpu])
+/* Before there is a CPU, an initcall writes to the image, which every CPU starts from. */
+#define per_cpu_ptr(ptr, cpu)							\
+	IDLEWISE_MOVE(ptr, idlewise_env.device ? idlewise_env.per_cpu_offset[cpu] : 0)
 #define this_cpu_ptr(ptr)	IDLEWISE_MOVE(ptr, idlewise_this_cpu_offset())
 #define raw_cpu_ptr(ptr)	this_cpu_ptr(ptr)
 #define per_cpu(var, cpu)	(*per_cpu_ptr(&(var), cpu))
