@@ -29,6 +29,10 @@ const SCRIPT_STACK: usize = 48 << 20;
 /// What a chart of a million rows needs and a runaway script does not get.
 const MEMORY: usize = 2 << 30;
 
+/// How often the engine may ask whether to go on, which it does every 10,000 jumps and calls: some minutes, where the
+/// largest chart of the tests takes seconds. What runs longer does not end.
+const TURNS: u32 = 400_000;
+
 /// What the script expects of its surroundings besides the language. Nothing waits: there are no timers to fire.
 const SURROUNDINGS: &str = "
     const nothing = () => {};
@@ -64,7 +68,7 @@ pub fn svgs(charts: &[&str], page: &PageData, width: u32, theme: Theme) -> Vec<R
     let count = requests.len();
     let draw = move |context: &Ctx<'_>| requests.iter().map(|r| r.drawn(context)).collect::<Vec<_>>();
     // An engine that does not start fails every chart.
-    let drawn = in_engine(draw).unwrap_or_else(|why| vec![Err(why); count]);
+    let drawn = in_engine(TURNS, draw).unwrap_or_else(|why| vec![Err(why); count]);
     assert_eq!(drawn.len(), count);
     let mut drawn = drawn.into_iter();
     asked
@@ -150,13 +154,22 @@ fn drawn_part(table: &Table) -> Table {
     }
 }
 
-/// What `work` makes of each request, in a fresh engine that has run the embedded script.
-fn in_engine<T: Send + 'static>(work: impl FnOnce(&Ctx<'_>) -> T + Send + 'static) -> Result<T, String> {
+/// What `work` makes of each request, in a fresh engine that has run the embedded script, and asks at most so often whether to
+/// go on.
+fn in_engine<T: Send + 'static>(
+    most_turns: u32,
+    work: impl FnOnce(&Ctx<'_>) -> T + Send + 'static,
+) -> Result<T, String> {
     let run = move || -> Result<T, String> {
         let failed = |e: rquickjs::Error| e.to_string();
         let runtime = Runtime::new().map_err(failed)?;
         runtime.set_max_stack_size(SCRIPT_STACK);
         runtime.set_memory_limit(MEMORY);
+        let mut turns = 0;
+        runtime.set_interrupt_handler(Some(Box::new(move || {
+            turns += 1;
+            turns > most_turns
+        })));
         let context = Context::full(&runtime).map_err(failed)?;
         context.with(|context| {
             let thrown = |e: rquickjs::CaughtError<'_>| e.to_string();
@@ -168,4 +181,19 @@ fn in_engine<T: Send + 'static>(work: impl FnOnce(&Ctx<'_>) -> T + Send + 'stati
     let thread = thread::Builder::new().name("chart".to_owned()).stack_size(STACK).spawn(run);
     let thread = thread.map_err(|e| format!("its thread: {e}"))?;
     thread.join().map_err(|_| "its thread panicked".to_owned())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_that_does_not_end_is_ended() {
+        let endless = |context: &Ctx<'_>| {
+            let run = context.eval::<(), _>("for (;;);").catch(context);
+            run.map_err(|e| e.to_string())
+        };
+        let ended = in_engine(2000, endless).unwrap();
+        assert!(ended.as_ref().is_err_and(|why| why.contains("interrupted")), "{ended:?}");
+    }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Is each chart of each sample a picture, always the same, in which names of files are text?
 
-use idlewise_chart::{CHARTS, ChartError, Table, Theme, available, png, svg, svgs};
+use idlewise_chart::{CHARTS, Cell, ChartError, PageData, Table, Theme, available, png, svg, svgs};
 use idlewise_checkout::thorough;
 use roxmltree::{Document, ParsingOptions};
 
@@ -52,6 +52,30 @@ fn every_chart_of_every_sample_is_an_svg() {
         }
     }
     assert!(charts > 60 / of, "{charts} charts");
+}
+
+/// The sample `name`, in which each state is called as told of its name.
+fn renamed(name: &str, call: impl Fn(&str) -> String) -> PageData {
+    let mut page = sample(name).clone();
+    for table in &mut page.tables {
+        let Some(state) = table.columns.iter().position(|c| c.name == "state") else { continue };
+        for row in &mut table.rows {
+            if let Cell::Text(text) = &mut row[state] {
+                *text = call(text);
+            }
+        }
+    }
+    page
+}
+
+#[test]
+fn a_states_name_of_any_length_ends_in_a_picture() {
+    let name = all().keys().find(|name| available(sample(name)).iter().any(|c| c.name == "periods")).unwrap();
+    for length in [1, 15, 40, 90, 400] {
+        let page = renamed(name, |state| state.repeat(length));
+        let drawn = svg("periods", &page, WIDTH, Theme::Light).unwrap();
+        assert!(drawn.starts_with("<svg"), "{length}");
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::platform::{CAPACITY_MAX, CPU_MAX, NEVER_NS, NEVER_US};
+use crate::state::too_long;
 use crate::{
     Cluster, EnergyGrade, EnergyTable, EntryKind, Fall, Flag, OperatingPoint, Origin, Platform,
     PlatformError, PowerData, Shared, StateInfo,
@@ -346,6 +347,11 @@ impl Reader<'_> {
             let s = raw.get_ref();
             let key = |key: &str| format!("cluster `{name}`, state `{}`: {key}", s.name);
             let us = |v: &Spanned<i64>, k: &str| self.number(v, &key(k), "us", 0, NEVER_US).map(|v| v * 1000);
+            if let Some(why) = too_long(&s.name, &s.desc) {
+                let start: String = s.name.chars().take(16).collect();
+                let what = format!("cluster `{name}`, state `{start}`: {why}");
+                return Err(self.err(&raw.span(), what, "shorten it"));
+            }
             let never = *s.residency_us.get_ref() == NEVER_US;
             let residency_ns = us(&s.residency_us, "residency_us")?;
             let mut flags = Vec::new();

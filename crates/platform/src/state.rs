@@ -103,3 +103,17 @@ impl Flag {
         Self::ALL.into_iter().find(|f| f.word() == word)
     }
 }
+
+/// No idle state of a kernel has a longer name or description, bytes (`CPUIDLE_NAME_LEN` and `CPUIDLE_DESC_LEN` of
+/// `linux/cpuidle.h`, without the end).
+const LONGEST_NAME: usize = 15;
+const LONGEST_DESC: usize = 31;
+
+/// What is wrong with the `name` and the `desc` of a state, in words that follow its own; `None` if nothing is.
+pub(crate) fn too_long(name: &str, desc: &str) -> Option<String> {
+    let texts = [("name", name, LONGEST_NAME), ("desc", desc, LONGEST_DESC)];
+    texts
+        .into_iter()
+        .find(|(_, text, most)| text.len() > *most)
+        .map(|(key, text, most)| format!("its `{key}` has {} bytes, a kernel's at most {most}", text.len()))
+}

@@ -6,6 +6,7 @@ use idlewise_model::{IdleState, IdleTable};
 
 use crate::from_toml::refusing;
 use crate::platform::{CAPACITY_MAX, CPU_MAX, NEVER_NS, NEVER_US};
+use crate::state::too_long;
 use crate::sysfs::RECORD;
 use crate::{
     Cluster, EnergyTable, EntryKind, Fall, Origin, Platform, PlatformError, StateInfo, SysfsDump, SysfsState,
@@ -190,10 +191,13 @@ fn table(states: &BTreeMap<usize, SysfsState>) -> Result<(IdleTable, Vec<StateIn
         };
         let name = s.name.clone().filter(|n| !n.is_empty());
         let name = name.ok_or_else(|| format!("state{index} has no `name`"))?;
+        let desc = s.desc.clone().unwrap_or_default();
+        if let Some(why) = too_long(&name, &desc) {
+            return Err(format!("state{index}: {why}"));
+        }
         let exit_latency_ns = need(s.latency_us, "latency")? * 1000;
         let residency_us = need(s.residency_us, "residency")?;
         let never = residency_us == NEVER_US;
-        let desc = s.desc.clone().unwrap_or_default();
         let polling = index == 0
             && exit_latency_ns == 0
             && residency_us == 0

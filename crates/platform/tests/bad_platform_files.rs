@@ -120,6 +120,27 @@ fn the_example_of_the_documentation_is_good() {
 }
 
 #[test]
+fn texts_of_a_state_are_no_longer_than_the_kernels() {
+    let with = |name: &str, desc: &str| {
+        let text = GOOD.replacen("entry_us = 70", &format!("entry_us = 70\ndesc = \"{desc}\""), 1);
+        let text = text.replacen("\"off\"", &format!("\"{name}\""), 1);
+        Platform::from_toml(&text, "b.toml").map(|_| ()).map_err(|e| e.to_string())
+    };
+    assert_eq!(with(&"n".repeat(15), &"d".repeat(31)), Ok(()));
+    for (name, desc, words) in [
+        (
+            "n".repeat(90),
+            String::new(),
+            "state `nnnnnnnnnnnnnnnn`: its `name` has 90 bytes, a kernel's at most 15",
+        ),
+        ("C6".to_owned(), "d".repeat(32), "state `C6`: its `desc` has 32 bytes, a kernel's at most 31"),
+    ] {
+        let said = with(&name, &desc).unwrap_err();
+        assert!(said.starts_with("b.toml:") && said.contains(words) && said.contains("shorten it"), "{said}");
+    }
+}
+
+#[test]
 fn wrong_keys_and_types() {
     let see = "see docs/reference/platform-format.md";
     says(

@@ -34,6 +34,23 @@ fn dump(prefix: &str, run: u64) -> String {
 }
 
 #[test]
+fn texts_of_a_state_are_no_longer_than_the_kernels() {
+    for (from, to, words) in [
+        (
+            "name:haltpoll idle".to_owned(),
+            "n".repeat(90),
+            "state1: its `name` has 90 bytes, a kernel's at most 15",
+        ),
+        ("desc:a: b".to_owned(), "d".repeat(32), "its `desc` has 32 bytes, a kernel's at most 31"),
+    ] {
+        let key = from.split(':').next().unwrap();
+        let text = dump("/sys/devices/system/cpu/", 1).replace(&from, &format!("{key}:{to}"));
+        let said = Platform::from_sysfs_dump(&text, "d.txt").unwrap_err().to_string();
+        assert!(said.contains(words), "{said}");
+    }
+}
+
+#[test]
 fn counters_beyond_any_machine_s_are_refused() {
     let with = |file: &str, n: u64| {
         let text = dump("/sys/devices/system/cpu/", 1) + &format!("/x/cpuidle/state2/{file}:{n}\n");

@@ -57,7 +57,7 @@ export const periods: Chart = {
           const turned = at + w > width;
           const start = turned ? at - w : at;
           let row = 0;
-          while ((ends[row] ?? -1) > start) row += 1;
+          while (row < ends.length && ends[row]! > start) row += 1;
           ends[row] = start + w;
           return {
             at: t.target_residency_ns,
