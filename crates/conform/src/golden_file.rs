@@ -55,6 +55,13 @@ pub enum GoldenError {
     /// There is nothing to compare with.
     #[error("{}: no step in it; expected rows of decisions or updates after the header", .0.display())]
     NoRows(PathBuf),
+    /// There is more than is kept of a file.
+    #[error("{}: more than {most} rows; expected at most so many: cut the file into several", .path.display())]
+    TooLong {
+        path: PathBuf,
+        /// How many rows are read.
+        most: usize,
+    },
     /// The header line lacks a column.
     #[error("{}: line 1: expected a column `{column}`, found {}", .path.display(), columns_words(.found))]
     Column {
@@ -100,6 +107,9 @@ pub struct GoldenFile {
     pub rows: Vec<Row>,
 }
 
+/// Rows are kept while they are driven: no file has more. Those of this project have some 20,000.
+const MOST_ROWS: usize = 500_000;
+
 impl GoldenFile {
     /// Reads `csv_gz` and its side-car.
     ///
@@ -118,6 +128,9 @@ impl GoldenFile {
                 let cells = Cells { path: csv_gz, record: &record, line: row.line };
                 let expected = "the step after that of the row before";
                 return Err(cells.wrong("step", expected, cells.text(columns.step)));
+            }
+            if rows.len() >= MOST_ROWS {
+                return Err(GoldenError::TooLong { path: csv_gz.to_owned(), most: MOST_ROWS });
             }
             rows.push(row);
         }

@@ -233,3 +233,27 @@ fn a_file_of_pelt_with_other_rows_than_its_side_car_says_is_refused() {
     let said = driven(&text).unwrap_err();
     assert!(said.contains("a whole number `rows`, found \"all\""), "{said}");
 }
+
+#[test]
+fn a_file_of_more_rows_than_are_kept_is_refused_with_the_limit() {
+    let own = golden().into_iter().flat_map(|closed| files(&closed.join("menu-7.3"))).next().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("long.csv.gz");
+    let car = own.with_extension("").with_extension("json");
+    fs::copy(car, folder.path().join("long.json")).unwrap();
+    let mut text = String::new();
+    GzDecoder::new(fs::File::open(own).unwrap()).read_to_string(&mut text).unwrap();
+    let (head, rows) = text.split_once('\n').unwrap();
+    let row = rows.lines().next().unwrap();
+    let at = head.split(',').position(|name| name == "step").unwrap();
+    let mut packed = GzEncoder::new(fs::File::create(&path).unwrap(), Compression::fast());
+    writeln!(packed, "{head}").unwrap();
+    for step in 0..=500_000 {
+        let cells: Vec<_> = row.split(',').enumerate().collect();
+        let cell = |(i, cell): (usize, &str)| if i == at { step.to_string() } else { cell.to_owned() };
+        writeln!(packed, "{}", cells.into_iter().map(cell).collect::<Vec<_>>().join(",")).unwrap();
+    }
+    packed.finish().unwrap();
+    let said = drive(&"menu".parse().unwrap(), &path).unwrap_err().to_string();
+    assert!(said.contains("long.csv.gz: more than 500000 rows; expected at most so many"), "{said}");
+}

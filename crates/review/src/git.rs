@@ -111,7 +111,18 @@ impl Repository {
         let mut files = BTreeMap::new();
         for path in names(&self.output(&paths)?) {
             if is_judged(&path) || path == MAKEFILE {
-                let text = self.output(&["cat-file", "blob", &format!("{}:{path}", commit.hash)])?;
+                let blob = format!("{}:{path}", commit.hash);
+                let size = self.text(&["cat-file", "-s", &blob])?;
+                if size.trim().parse::<u64>().is_ok_and(|size| size > idlewise_files::LARGEST) {
+                    let why = format!(
+                        "{path} of commit {} has {} bytes, more than any governor: at most {} are read",
+                        commit.short(),
+                        size.trim(),
+                        idlewise_files::LARGEST
+                    );
+                    return Err(CommandError::input(&self.folder, why));
+                }
+                let text = self.output(&["cat-file", "blob", &blob])?;
                 files.insert(path, text);
             }
         }

@@ -8,6 +8,11 @@ use std::path::{Path, PathBuf};
 use idlewise_recording::CommandError;
 use mailparse::{MailHeaderMap as _, ParsedMail};
 
+/// No series has more patches: each is compiled and replayed, and a version of the governors kept for it.
+const MOST_PATCHES: usize = 1000;
+/// No more mails are read, patches or not.
+const MOST_MAILS: usize = 20_000;
+
 /// Characters of a subject that are kept: a longer one is none.
 pub(crate) const MOST_SUBJECT: usize = 400;
 
@@ -68,8 +73,21 @@ pub(crate) fn series(paths: &[PathBuf]) -> Result<(Vec<Mail>, Vec<String>), Comm
     let Some(path) = paths.first() else { return Err(CommandError::not_given("SERIES", "no series given")) };
     let several = files.len() > 1;
     let mut mails = Vec::new();
+    let mut bytes = 0;
     for file in &files {
-        mails.extend(read(file)?);
+        let more = read(file)?;
+        bytes += more.iter().map(|mail| mail.text.len() as u64).sum::<u64>();
+        mails.extend(more);
+        if bytes > idlewise_files::LARGEST_MADE || mails.len() > MOST_MAILS {
+            let why = format!(
+                "{} mails with {} MiB up to {}: at most {MOST_MAILS} with {} MiB are read; name only the series",
+                mails.len(),
+                bytes >> 20,
+                file.display(),
+                idlewise_files::LARGEST_MADE >> 20
+            );
+            return Err(CommandError::input(path, why));
+        }
     }
     let all = mails.len();
     mails.retain(|mail| mail.has_patch() && !mail.is_reply);
@@ -97,6 +115,13 @@ pub(crate) fn series(paths: &[PathBuf]) -> Result<(Vec<Mail>, Vec<String>), Comm
     mails.dedup_by(|a, b| a.number.is_some() && a.number == b.number && a.text == b.text);
     if mails.len() < before {
         notes.push("patches that are there twice count once".to_owned());
+    }
+    if mails.len() > MOST_PATCHES {
+        let why = format!(
+            "a series of {} patches: at most {MOST_PATCHES} are judged; name only those of interest",
+            mails.len()
+        );
+        return Err(CommandError::input(path, why));
     }
     if let Some(of) = mails.iter().filter_map(|m| m.of).max() {
         let there = |n: &u32| mails.iter().any(|m| m.number == Some(*n));
@@ -153,7 +178,12 @@ fn read(path: &Path) -> Result<Vec<Mail>, CommandError> {
             first_line: Some(1),
         }]);
     }
-    split(&raw).into_iter().map(|(line, mail)| parse(path, &name, &mail, line)).collect()
+    let mails = split(&raw);
+    if mails.len() > MOST_MAILS {
+        let why = format!("{} mails: at most {MOST_MAILS} are read; name only the series", mails.len());
+        return Err(CommandError::file(path, why));
+    }
+    mails.into_iter().map(|(line, mail)| parse(path, &name, &mail, line)).collect()
 }
 
 /// Whether it begins as a mail does.
@@ -300,6 +330,21 @@ mod tests {
         let (subjects, notes) = subjects(&text);
         assert_eq!(subjects, ["one", "two"]);
         assert_eq!(notes, ["1 patches of older versions are left out; this is version 2"]);
+    }
+
+    #[test]
+    fn more_mails_than_a_series_has_are_refused_with_the_limit() {
+        let refused = |text: &str| {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("t.mbox");
+            fs::write(&path, text).unwrap();
+            series(&[path]).unwrap_err().to_string()
+        };
+        let patches: String = (0..=MOST_PATCHES).map(|n| mail(&format!("[PATCH] {n}"), DIFF)).collect();
+        let said = refused(&patches);
+        assert!(said.contains("a series of 1001 patches: at most 1000 are judged"), "{said}");
+        let said = refused(&mail("hello", "x").repeat(MOST_MAILS + 1));
+        assert!(said.contains("20001 mails: at most 20000 are read; name only the series"), "{said}");
     }
 
     #[test]

@@ -91,7 +91,12 @@ impl Snapshot {
             let is_file = entry.header().entry_type().is_file();
             if is_file && (is_judged(inside) || inside == MAKEFILE) {
                 let mut text = Vec::new();
-                entry.by_ref().take(idlewise_files::LARGEST).read_to_end(&mut text).map_err(wrong)?;
+                let most = idlewise_files::LARGEST;
+                entry.by_ref().take(most + 1).read_to_end(&mut text).map_err(wrong)?;
+                if text.len() as u64 > most {
+                    let why = format!("{inside} in it has more than {most} bytes, which no governor has");
+                    return Err(CommandError::input(archive, why));
+                }
                 out.0.insert(inside.to_owned(), text);
             } else if out.is_past(inside) {
                 // What follows in a sorted archive, most of it, is not wanted.

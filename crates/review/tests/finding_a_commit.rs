@@ -145,3 +145,15 @@ fn by_wakeups_and_latency_teo_of_6_12_lies_between_ours() {
     assert!(old.0 < of_6_12.0 && of_6_12.0 < new.0, "{scores:?}");
     assert!(old.1 > of_6_12.1 && of_6_12.1 > new.1, "{scores:?}");
 }
+
+#[test]
+fn a_governor_larger_than_any_is_refused_before_it_is_read() {
+    let tree = Tree::new();
+    let text = tree.read("drivers/cpuidle/governors/teo.c");
+    tree.write("drivers/cpuidle/governors/teo.c", &(text + &"\n".repeat(16 << 20)));
+    tree.commit("Grow");
+    tree.git(&["checkout", "-q", "base"]);
+    let said = crate::tree::refused(&crate::tree::request(&tree, &["base..master"]));
+    assert!(said.contains("drivers/cpuidle/governors/teo.c of commit"), "{said}");
+    assert!(said.contains("at most 16777216 are read"), "{said}");
+}

@@ -96,6 +96,40 @@ fn what_only_all_tasks_show_is_said_at_its_place() {
 }
 
 #[test]
+fn requests_come_no_faster_than_a_million_a_second() {
+    let with = |arrivals: &str| {
+        let text = format!(
+            "{{ \"tasks\": {{ \"a\": {{ \"run\": 1 }} }}, \"idlewise\": {{ \"sources\": {{ \"s\": {{ \"arrivals\": \
+             {{ {arrivals} }} }} }} }} }}"
+        );
+        Workload::from_text("w.json", &text).map(|_| ()).map_err(|e| e.to_string())
+    };
+    for fine in [
+        "\"poisson\": 1000000",
+        "\"periodic\": 1",
+        "\"gap\": { \"uniform\": [0, 2] }",
+        "\"bursts\": { \"every\": 1000, \"requests\": 1000, \"gap\": 0 }",
+    ] {
+        assert_eq!(with(fine), Ok(()), "{fine}");
+    }
+    for (fast, expected) in [
+        ("\"poisson\": 1000001", "arrivals/poisson: expected requests per second from 0.001 to 1000000"),
+        ("\"poisson\": 1000000000", "found 1000000000"),
+        ("\"periodic\": 0.5", "arrivals/periodic: expected a mean of at least 1 us"),
+        ("\"periodic\": 0", "expected a mean of at least 1 us"),
+        ("\"gap\": { \"exponential\": 0.001 }", "arrivals/gap: expected a mean of at least 1 us"),
+        ("\"gap\": { \"empirical\": [[0, 0], [1, 1]] }", "expected a mean of at least 1 us"),
+        (
+            "\"bursts\": { \"every\": 1000, \"requests\": 1048576, \"gap\": 0 }",
+            "bursts/every: expected a mean of at least 1048576 us, 1 us for each request",
+        ),
+    ] {
+        let error = with(fast).unwrap_err();
+        assert!(error.contains(expected) && error.contains("; see docs"), "{fast}: {error}");
+    }
+}
+
+#[test]
 fn broken_json_is_told_with_its_place() {
     for (text, expected) in [
         ("", "1:1: expected an object, `{ \"tasks\": ... }`, found the end of the text"),

@@ -129,15 +129,16 @@ fn arrivals(r: &mut Reader<'_>, m: &Member) -> Result<Arrivals, WorkloadError> {
     let f = fields(r, m, &["periodic", "poisson", "gap", "bursts"])?;
     r.inside(&m.key, |r| {
         let gap = match f {
-            [Some(us), None, None, None] => passing(r, us)?,
+            [Some(us), None, None, None] => apart(r, us, 1)?,
             [None, Some(rate), None, None] => {
+                let most = 1_000_000_000 / LEAST_GAP_NS;
                 let per_second = rate.value.as_ref().and_then(|n| number(&n.value));
-                let per_second = per_second.filter(|n| (1e-3..=1e9).contains(n));
+                let per_second = per_second.filter(|n| (1e-3..=most as f64).contains(n));
                 let per_second = per_second
-                    .ok_or_else(|| r.wrong(rate, "requests per second from 0.001 to 1000000000"))?;
+                    .ok_or_else(|| r.wrong(rate, &format!("requests per second from 0.001 to {most}")))?;
                 Distribution::Exponential { mean: nanoseconds(1e9 / per_second) }
             }
-            [None, None, Some(gap), None] => passing(r, gap)?,
+            [None, None, Some(gap), None] => apart(r, gap, 1)?,
             [None, None, None, Some(b)] => return bursts(r, b),
             _ => {
                 let hint = "give one of `periodic`, `poisson`, `gap`, `bursts`";
@@ -154,14 +155,22 @@ fn bursts(r: &mut Reader<'_>, m: &Member) -> Result<Arrivals, WorkloadError> {
         (need(r, m, &f, 0, "every")?, need(r, m, &f, 1, "requests")?, need(r, m, &f, 2, "gap")?);
     r.inside(&m.key, |r| {
         let requests = r.count(requests, 1..=1 << 20, "requests")?;
-        Ok(Arrivals::Bursts { every: passing(r, every)?, requests, gap: distribution(r, gap)? })
+        Ok(Arrivals::Bursts { every: apart(r, every, requests)?, requests, gap: distribution(r, gap)? })
     })
 }
 
-/// A distribution that lets time pass.
-fn passing(r: &mut Reader<'_>, m: &Member) -> Result<Distribution, WorkloadError> {
+/// The requests of a source come on average no closer to each other, ns: a million a second is more than a CPU can take,
+/// and each that waits takes memory.
+const LEAST_GAP_NS: u64 = 1000;
+
+/// The time from some requests to the next ones, of which there are `requests`.
+fn apart(r: &mut Reader<'_>, m: &Member, requests: u32) -> Result<Distribution, WorkloadError> {
     let d = distribution(r, m)?;
-    if d.is_zero() { Err(r.wrong(m, "a time above 0")) } else { Ok(d) }
+    let least = LEAST_GAP_NS * u64::from(requests);
+    if d.mean_ns() < least {
+        return Err(r.wrong(m, &format!("a mean of at least {} us, 1 us for each request", least / 1000)));
+    }
+    Ok(d)
 }
 
 /// A CPU number, the word for the task's own, or what holds without either.
