@@ -62,6 +62,18 @@ impl Arms {
         Ok(Self { list, before, governor_file, latency_file, held: None })
     }
 
+    /// The first file that is not as [`Arms::switch_to`] left it for `arm`, in words.
+    pub(super) fn lost(&self, arm: &Arm) -> Option<String> {
+        let files = self.before.iter().map(|(path, before)| (path, arm.settings.get(path).unwrap_or(before)));
+        files.chain([(&self.governor_file, &arm.governor)]).find_map(|(path, wanted)| {
+            let now = line(path);
+            let lost = now.as_deref().map(str::trim) != Some(wanted.trim());
+            lost.then(|| {
+                format!("{} is {}, not {wanted}", path.display(), now.unwrap_or_else(|| "gone".to_owned()))
+            })
+        })
+    }
+
     /// The machine as `arm` has it.
     pub(super) fn switch_to(&mut self, arm: &Arm, journal: &mut Journal) -> Result<(), LiveError> {
         for (path, before) in &self.before {

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
+use idlewise_model::{Note, NoteId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +18,7 @@ use super::watcher::{SharedLimits, Watcher};
 use super::{AbRequest, Benchmark};
 use idlewise_live::limits::Limiting;
 use idlewise_live::watch::{Snapshot, Watch};
-use idlewise_live::{Host, LiveError, clock};
+use idlewise_live::{Host, Journal, LiveError, clock};
 
 /// One run of a benchmark under an arm: a line in the session's file.
 #[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
@@ -65,6 +66,9 @@ pub struct Run {
     /// How long the benchmark's tasks waited from being woken to running, if that was traced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wakeups: Option<Wakeups>,
+    /// What changed at the machine meanwhile: a CPU went offline or came online, in words.
+    #[serde(skip)]
+    pub(super) changed: Option<String>,
 }
 
 /// What a run did with an idle state.
@@ -90,8 +94,13 @@ pub(super) struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// Runs `benchmark` once; `number` names the file of what it prints.
-    pub(super) fn run(&mut self, benchmark: &Benchmark, number: u32) -> Result<Run, LiveError> {
+    /// Runs `benchmark` once; `number` names the file of what it prints. `journal` has it killed if the session is.
+    pub(super) fn run(
+        &mut self,
+        benchmark: &Benchmark,
+        number: u32,
+        journal: &mut Journal,
+    ) -> Result<Run, LiveError> {
         let metrics = Metric::all(benchmark, &self.request.metrics)?;
         let printed = self.folder.join(format!("run-{number:04}.txt"));
         let file = idlewise_files::write_anew(&printed).map_err(LiveError::io(&printed))?;
@@ -113,7 +122,9 @@ impl Runner<'_> {
         let child = command.spawn().map_err(LiveError::io(Path::new(program)));
         let status = child.and_then(|mut child| {
             self.stop.watch(child.id());
+            journal.started(child.id());
             let status = child.wait().map_err(LiveError::io(Path::new(program)));
+            journal.ended();
             self.stop.forget();
             status
         });
@@ -153,6 +164,9 @@ impl Runner<'_> {
             }
         }
         let s = Snapshot::between(&before, &after);
+        let of_machine =
+            |n: &&Note| matches!(n.id, NoteId::CpusChanged | NoteId::CountersBack | NoteId::GovernorChanged);
+        let changed = s.notes.iter().find(of_machine).map(|note| note.words.clone());
         let state = |s: &idlewise_live::watch::StateRow| StateUse {
             name: s.name.clone(),
             time_pct: s.time_pct,
@@ -177,6 +191,7 @@ impl Runner<'_> {
             slowed_by: bounds.slowed_by,
             limiting: Some(bounds.limiting),
             wakeups,
+            changed,
             ..Run::default()
         })
     }

@@ -117,7 +117,7 @@ impl Session<'_> {
             for _ in 0..request.warm_up {
                 say(&format!("{}: warming up", benchmark.name));
                 let turn = Turn { round: 0, benchmark: 0, arm: 0 };
-                self.one(turn, benchmark, Some("warm-up".to_owned()))?;
+                self.one(turn, benchmark, Some("warm-up".to_owned()), say)?;
             }
         }
         let turns = order(request.repeat, request.benchmarks.len(), request.arms.len(), request.seed);
@@ -131,14 +131,20 @@ impl Session<'_> {
             if !done.iter().any(made) {
                 let arm = request.arms.get(turn.arm).map_or("", String::as_str);
                 say(&format!("{} of {}: {} under {arm}", i + 1, turns.len(), benchmark.name));
-                self.one(*turn, benchmark, None)?;
+                self.one(*turn, benchmark, None, say)?;
             }
         }
         Ok(())
     }
 
     /// One run that counts, with those before it that did not; or one that is not to count.
-    fn one(&mut self, turn: Turn, benchmark: &Benchmark, left_out: Option<String>) -> Result<(), LiveError> {
+    fn one(
+        &mut self,
+        turn: Turn,
+        benchmark: &Benchmark,
+        left_out: Option<String>,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<(), LiveError> {
         let request = self.runner.request;
         for attempt in 0..=request.retries {
             if let Some(arm) = self.arms.list.get(turn.arm).cloned() {
@@ -151,9 +157,24 @@ impl Session<'_> {
                 return Err(LiveError::Interrupted);
             }
             self.number += 1;
-            let mut run = self.runner.run(benchmark, self.number)?;
+            let mut run = self.runner.run(benchmark, self.number, &mut self.journal)?;
             (run.round, run.arm) = (turn.round, turn.arm);
             run.left_out.clone_from(&left_out);
+            let lost = self.arms.list.get(turn.arm).and_then(|arm| self.arms.lost(arm));
+            if let Some(change) = run.changed.take().or(lost) {
+                say(&format!("run {} is left out: the machine changed meanwhile: {change}", run.number));
+                run.left_out.get_or_insert_with(|| format!("the machine changed: {change}"));
+                if attempt == request.retries && left_out.is_none() {
+                    self.keep(&run)?;
+                    let why = format!(
+                        "the machine changed during each of {} runs of {}, at last: {change}; end what changes it, and go on \
+                         with --resume",
+                        attempt + 1,
+                        benchmark.name
+                    );
+                    return Err(LiveError::Session { path: self.path.clone(), why });
+                }
+            }
             let limit = f64::from(request.foreign_pct);
             if run.foreign_pct + run.steal_pct > limit && attempt < request.retries {
                 let whose = run.foreign_by.first().map(|n| format!(" ({n})")).unwrap_or_default();

@@ -37,7 +37,7 @@ impl Tracer {
     pub(super) fn new(host: &Host, journal: &mut Journal, folder: &Path) -> Result<Self, LiveError> {
         let tracefs = Tracefs::of(host)?;
         let path = tracefs.own_instance();
-        journal.made(&path)?;
+        journal.made(&path, None)?;
         let cpus = look::online(host).len();
         let instance = Instance::bare(path, spool::buffer_kib(host, cpus))?;
         // Whoever reads while the benchmark runs disturbs it. What does not fit is at the end, and is reported.

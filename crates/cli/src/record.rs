@@ -165,9 +165,14 @@ fn recorded(a: &RecordArgs) -> Result<u8, Failure> {
     let (mut stop, mut stopper) = Stop::new().map_err(|e| e.to_string())?;
     let over = Arc::new(AtomicBool::new(false));
     let is_over = Arc::clone(&over);
+    let parts = request.parts();
     // Ctrl-C ends the recording; then, while it is written, the command.
     ctrlc::set_handler(move || {
         if is_over.load(Ordering::SeqCst) {
+            if parts.exists() {
+                let parts = parts.display();
+                warn(&format!("{parts} keeps the captured data: `idlewise info {parts}` reads it"));
+            }
             interrupted();
         }
         stopper.stop();

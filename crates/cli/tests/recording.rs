@@ -281,6 +281,51 @@ fn killed(machine: &Machine) {
 }
 
 #[test]
+fn what_a_killed_recording_had_seen_is_kept_and_its_command_ends() {
+    let Some(machine) = Machine::this(&[Need::Tracing]) else { return };
+    let machine = &machine;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("killed.dat");
+    let parts = folder.path().join("killed.dat.parts");
+    let number = folder.path().join("pid");
+    let command = format!("echo $$ > {}; sleep 1000; exit", number.display());
+    machine.wait_for_others();
+    let before = machine.state();
+    // Before pages are moved by the clock, and after.
+    for seconds in [1, 7] {
+        let mut child = machine
+            .idlewise("record")
+            .args(["-o", path.to_str().unwrap(), "--", "sh", "-c", &command])
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        sleep(Duration::from_secs(seconds));
+        while !number.exists() {
+            sleep(Duration::from_millis(10));
+        }
+        sleep(Duration::from_millis(500));
+        // Its first number, s: the trace's clock, where the machine was never suspended.
+        let uptime = fs::read_to_string("/proc/uptime").unwrap();
+        let uptime: f64 = uptime.split(' ').next().unwrap().parse().unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let shell = fs::read_to_string(&number).unwrap();
+        let killed = Instant::now();
+        while machine.state() != before || Path::new("/proc").join(shell.trim()).exists() {
+            assert!(killed.elapsed() < Duration::from_secs(10), "{:?} is not {before:?}", machine.state());
+            sleep(Duration::from_millis(2));
+        }
+        let output = idlewise().args(["info", "--format", "json"]).arg(&parts).output().unwrap();
+        assert!(output.status.success(), "{}", words(&output.stderr));
+        let info: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let until = (info["first_ns"].as_u64().unwrap() + info["span_ns"].as_u64().unwrap()) as f64 / 1e9;
+        assert!(until > uptime - 0.1, "recorded until {until} s, killed at {uptime} s");
+        fs::remove_dir_all(&parts).unwrap();
+        fs::remove_file(&number).unwrap();
+    }
+}
+
+#[test]
 fn without_root_it_says_what_is_missing() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = idlewise();

@@ -7,12 +7,13 @@
 //! 2. a guard process, when the session dies without a word (SIGKILL),
 //! 3. the next session, when both died.
 //!
-//! The guard reads a pipe that only the session writes to. The end of the pipe without a farewell is the session's
-//! death, which no signal and no crash can hide. The guard holds the session's lock, too, so that nobody comes between.
+//! The guard reads a pipe that only the session writes to: which benchmark it runs, and at last a farewell. The end of the
+//! pipe without a farewell is the session's death, which no signal and no crash can hide. The guard holds the session's lock, too, so that nobody comes between.
 
 mod entry;
 mod guard;
 mod place;
+mod process_tree;
 mod undo;
 
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -26,6 +27,7 @@ use std::time::Duration;
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 
+use crate::tracefs::pages::Parts;
 use crate::{Host, LiveError};
 use entry::Entry;
 use guard::Guard;
@@ -123,11 +125,11 @@ impl Journal {
     }
 
     /// Notes `folder`, an instance of tracefs that the caller is about to make with `mkdir`. At the end its recording
-    /// is stopped, its events are switched off and it is removed.
+    /// is stopped, its events are switched off, pages that are still in it are moved to `parts`, and it is removed.
     ///
     /// # Errors
     /// When it exists already (it is not ours to remove), is no instance, or cannot be noted.
-    pub fn made(&mut self, folder: &Path) -> Result<(), LiveError> {
+    pub fn made(&mut self, folder: &Path, parts: Option<Parts>) -> Result<(), LiveError> {
         if !place::is_instance(&self.host, folder) {
             let why = format!("not an instance of ours in {}", self.host.tracefs().display());
             return Err(LiveError::file(folder, why));
@@ -135,7 +137,22 @@ impl Journal {
         if fs::symlink_metadata(folder).is_ok() {
             return Err(LiveError::file(folder, "exists already; remove it with rmdir"));
         }
-        self.note(&Entry::Made { folder: folder.to_owned() })
+        self.note(&Entry::Made { folder: folder.to_owned(), parts })
+    }
+
+    /// The session has started the process `pid` and will wait for it: if the session is killed before it says
+    /// [`Journal::ended`], the guard kills the process with all that it has started.
+    pub fn started(&mut self, pid: u32) {
+        if let Some(guard) = &mut self.guard {
+            guard.watch(Some(pid));
+        }
+    }
+
+    /// The process of [`Journal::started`] has ended.
+    pub fn ended(&mut self) {
+        if let Some(guard) = &mut self.guard {
+            guard.watch(None);
+        }
     }
 
     /// Restores everything, the last change first, where it still is as it was left: what somebody else changed

@@ -2,12 +2,11 @@
 //! The kernel's tracing file system (Documentation/trace/ftrace.rst): a trace instance of our own in it, so that other
 //! tracing on the machine is left alone, and nothing of the function tracer is touched, which hardened kernels lock.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+pub mod pages;
 
-use rustix::fs::OFlags;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 
 use crate::{Host, LiveError};
 
@@ -320,9 +319,7 @@ impl Instance {
     /// # Errors
     /// When it cannot be opened.
     pub fn pages(&self, cpu: u32) -> Result<File, LiveError> {
-        let path = self.path.join(format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
-        let nonblock = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
-        OpenOptions::new().read(true).custom_flags(nonblock).open(&path).map_err(LiveError::io(&path))
+        pages::open(&self.path, &format!("cpu{cpu}")).map_err(|(path, error)| LiveError::Io { path, error })
     }
 }
 

@@ -52,7 +52,7 @@ pub fn record(
     let mut journal = Journal::open(host)?;
     let before = journal.leftovers().clone();
     let companion = inputs.as_mut().map(|i| i as &mut dyn Companion);
-    let recorded = capture(host, &plan, &mut |folder| journal.made(folder), companion, stop, progress);
+    let recorded = capture(host, &plan, &mut journal, companion, stop, progress);
     let after = journal.restore();
     let recorded = recorded?;
     let to = inputs_beside(&request.to);
@@ -105,10 +105,10 @@ impl Taken {
         if force && sidecar.is_file() {
             fs::remove_file(&sidecar).map_err(|e| kept(CommandError::file(&sidecar, e)))?;
         }
-        doing("checking");
-        let report = RecordReport::of(to, &self);
+        // Before the file is checked, which takes long: who ends that has a recording, and nothing else.
         self.recorded.done();
-        Ok(report)
+        doing("checking");
+        Ok(RecordReport::of(to, &self))
     }
 
     #[must_use]

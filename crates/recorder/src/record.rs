@@ -3,7 +3,8 @@
 //! and after, and all that has to be known beside them.
 //!
 //! One thread does it all, and sleeps until there is something to do: the command ends, a signal comes, the time is up, or a
-//! buffer is half full. So it wakes no CPU that would otherwise sleep, unless a buffer would overflow.
+//! buffer is half full; and every five seconds, so that little is lost if the machine dies. So it hardly wakes a CPU that would
+//! otherwise sleep, unless a buffer would overflow.
 
 mod buffers;
 mod cost;

@@ -3,6 +3,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::tracefs::pages::Parts;
+
 /// One change, noted before it is made: a line of JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -15,7 +17,12 @@ pub(super) enum Entry {
         new: String,
     },
     /// An instance of tracefs was made.
-    Made { folder: PathBuf },
+    Made {
+        folder: PathBuf,
+        /// Where its pages go, if they are to be kept.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parts: Option<Parts>,
+    },
 }
 
 impl Entry {
@@ -23,7 +30,7 @@ impl Entry {
     pub(super) fn path(&self) -> &Path {
         match self {
             Self::Set { path, .. } => path,
-            Self::Made { folder } => folder,
+            Self::Made { folder, .. } => folder,
         }
     }
 

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{BufRead as _, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use super::place;
+use super::process_tree::Process;
 use super::undo::{Restoration, restore};
 use crate::LiveError;
 
 /// The session's last word to its guard.
-const FAREWELL: &[u8] = b"done\n";
+const FAREWELL: &str = "done";
+/// The session runs the process whose number and birth follow; without them, none.
+const RUNS: &str = "runs";
 
 /// The process that restores the machine when the session dies without a word.
 #[derive(Debug)]
@@ -26,31 +29,54 @@ impl Guard {
         command.spawn().map(Self).map_err(LiveError::io(&program))
     }
 
+    /// Has it kill the process `pid` when the session dies; or none from now on.
+    pub(super) fn watch(&mut self, pid: Option<u32>) {
+        let process = pid.and_then(Process::of).map(Process::words).unwrap_or_default();
+        if let Some(pipe) = &mut self.0.stdin {
+            // A guard that died before watches nothing; what the session changed is restored by the next one.
+            let _ = writeln!(pipe, "{RUNS} {process}");
+        }
+    }
+
     /// Sends it home: there is nothing to do for it, or, unless `done`, there is.
     pub(super) fn dismiss(mut self, done: bool) {
         if let Some(mut pipe) = self.0.stdin.take()
             && done
         {
             // A guard that died before has nothing to hear.
-            let _ = pipe.write_all(FAREWELL);
+            let _ = writeln!(pipe, "{FAREWELL}");
         }
         let _ = self.0.wait();
     }
 }
 
-/// What a guard does: it reads standard input until the session has said that it is done, or has died; then it
-/// restores what `journal` names. Nothing to restore is no answer.
+/// What a guard does: it reads standard input until the session has said that it is done, or has died; then it kills what
+/// that ran and restores what `journal` names. Nothing to restore is no answer.
 ///
 /// # Errors
 /// When the journal cannot be read.
 pub fn guard(journal: &Path) -> Result<Option<Restoration>, LiveError> {
-    let mut heard = Vec::new();
-    let _ = std::io::stdin().lock().read_to_end(&mut heard);
-    if heard == FAREWELL {
-        return Ok(None);
+    let mut runs = None;
+    let mut line = Vec::new();
+    let mut session = std::io::stdin().lock();
+    while session.read_until(b'\n', &mut line).is_ok_and(|n| n > 0) {
+        // A line without its end was cut off.
+        match std::str::from_utf8(&line).ok().and_then(|l| l.strip_suffix('\n')) {
+            Some(FAREWELL) => return Ok(None),
+            Some(said) => {
+                runs = said.strip_prefix(RUNS).and_then(|process| Process::read(process.trim_start()))
+            }
+            None => {}
+        }
+        line.clear();
     }
+    let killed = runs.map_or(0, |process| process.kill());
     let host = place::host_of(journal)
         .ok_or_else(|| LiveError::file(journal, "not the journal of a session (.../run/idlewise/journal)"))?;
     place::check(&host.run)?;
-    restore(&host, journal).map(Some)
+    let mut done = restore(&host, journal)?;
+    if let Some(process) = runs.filter(|_| killed > 0) {
+        done.restored.push(format!("{process}: killed"));
+    }
+    Ok(Some(done))
 }

@@ -77,7 +77,7 @@ pub(super) fn host_of(journal: &Path) -> Option<Host> {
 pub(super) fn is_ours(host: &Host, entry: &Entry) -> bool {
     match entry {
         Entry::Set { path, .. } => is_setting(host, path),
-        Entry::Made { folder } => is_instance(host, folder),
+        Entry::Made { folder, .. } => is_instance(host, folder),
     }
 }
 

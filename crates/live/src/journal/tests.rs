@@ -70,7 +70,7 @@ const STEPS: [fn(&Tree, &mut Journal); 9] = [
         j.note(&Entry::Set { path, old, new: "200000".to_owned() }).unwrap();
     },
     |t, j| j.set(&t.path(POLL), "200000").unwrap(),
-    |t, j| j.made(&t.path(INSTANCE)).unwrap(),
+    |t, j| j.made(&t.path(INSTANCE), None).unwrap(),
     |t, _| {
         fs::create_dir_all(t.path(INSTANCE).join("events")).unwrap();
         fs::write(t.path(INSTANCE).join("events/enable"), "1").unwrap();
@@ -107,6 +107,32 @@ fn a_session_killed_at_any_step_is_restored_by_the_next() {
         assert!(tree.untouched(), "killed after {end} steps");
         assert_eq!(next.leftovers().is_empty(), end == 0, "{:?}", next.leftovers());
         assert_eq!(next.leftovers().failed, Vec::<String>::new());
+    }
+}
+
+#[test]
+fn pages_of_a_killed_recording_are_moved_behind_those_that_it_had_moved() {
+    const PAGE: usize = 4096;
+    let pages = |bytes: &[u8]| bytes.iter().flat_map(|b| vec![*b; PAGE]).collect::<Vec<u8>>();
+    for (known, kept) in [(true, &b"123"[..]), (false, b"1")] {
+        let tree = Tree::new();
+        let parts = tree.path("q.dat.parts");
+        fs::create_dir_all(parts.join(if known { "events" } else { "others" })).unwrap();
+        // The second one was cut off.
+        let moved = [pages(b"1"), vec![b'2'; PAGE / 2]].concat();
+        fs::write(parts.join("cpu0"), if known { moved } else { pages(b"1") }).unwrap();
+        let mut journal = tree.open();
+        let to = Parts { folder: parts.clone(), page: PAGE };
+        journal.made(&tree.path(INSTANCE), Some(to)).unwrap();
+        let buffer = tree.path(INSTANCE).join("per_cpu/cpu0");
+        fs::create_dir_all(&buffer).unwrap();
+        fs::write(buffer.join("trace_pipe_raw"), pages(b"23")).unwrap();
+        kill(journal);
+        let next = tree.open();
+        assert!(tree.untouched());
+        assert_eq!(fs::read(parts.join("cpu0")).unwrap(), pages(kept));
+        let said = next.leftovers().restored.iter().any(|l| l.contains("2 more pages of the recording"));
+        assert_eq!(said, known, "{:?}", next.leftovers());
     }
 }
 
@@ -261,8 +287,8 @@ fn an_instance_of_somebody_else_is_not_taken() {
     let tree = Tree::new();
     let mut journal = tree.open();
     fs::create_dir(tree.path(INSTANCE)).unwrap();
-    assert!(journal.made(&tree.path(INSTANCE)).is_err());
-    assert!(journal.made(&tree.path("sys/kernel")).is_err());
+    assert!(journal.made(&tree.path(INSTANCE), None).is_err());
+    assert!(journal.made(&tree.path("sys/kernel"), None).is_err());
     drop(journal);
     assert!(tree.path(INSTANCE).exists());
 }
@@ -413,6 +439,6 @@ fn what_would_not_be_restored_is_not_changed() {
     fs::write(tree.path("etc/passwd"), "theirs\n").unwrap();
     let mut journal = tree.open();
     assert!(journal.set(&tree.path("etc/passwd"), "ours").is_err());
-    assert!(journal.made(&tree.path("sys/kernel/tracing/instances/theirs")).is_err());
+    assert!(journal.made(&tree.path("sys/kernel/tracing/instances/theirs"), None).is_err());
     assert_eq!(tree.read("etc/passwd"), "theirs\n");
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::entry::Entry;
 use super::place;
+use crate::tracefs::pages::{self, Parts};
 use crate::{Host, LiveError};
 
 /// How often an instance that somebody still reads is tried again, 20 ms apart.
@@ -51,7 +52,7 @@ struct Change {
 
 enum Step {
     Value(Change),
-    Instance(PathBuf),
+    Instance(PathBuf, Option<Parts>),
 }
 
 /// Undoes what `journal` tells of `host`, the last change first, and removes it; what failed stays in it. No journal: nothing to
@@ -96,7 +97,7 @@ fn steps(entries: Vec<Entry>) -> Vec<Step> {
     let mut out: Vec<Step> = Vec::new();
     for entry in entries {
         match entry {
-            Entry::Made { folder } => out.push(Step::Instance(folder)),
+            Entry::Made { folder, parts } => out.push(Step::Instance(folder, parts)),
             Entry::Set { path, old, new } => {
                 let known = out.iter_mut().find_map(|s| match s {
                     Step::Value(change) if change.path == path => Some(change),
@@ -122,10 +123,10 @@ fn undo(step: &Step, out: &mut Restoration) -> Option<Entry> {
             let [new, _] = change.ours.clone();
             Some(Entry::Set { path: change.path.clone(), old: change.first.clone(), new })
         }
-        Step::Instance(folder) => {
-            let Err(e) = remove_instance(folder, out) else { return None };
+        Step::Instance(folder, parts) => {
+            let Err(e) = remove_instance(folder, parts.as_ref(), out) else { return None };
             out.failed.push(format!("{}: {e}", folder.display()));
-            Some(Entry::Made { folder: folder.clone() })
+            Some(Entry::Made { folder: folder.clone(), parts: parts.clone() })
         }
     }
 }
@@ -152,13 +153,25 @@ fn undo_value(change: &Change, out: &mut Restoration) -> io::Result<()> {
     Ok(())
 }
 
-/// Stops what the instance records and removes it. Its files may be missing in part, as a session may have died while
-/// it was made.
-fn remove_instance(folder: &Path, out: &mut Restoration) -> io::Result<()> {
+/// Stops what the instance records, moves what its buffers hold to `parts`, and removes it. Its files may be missing in part, as
+/// a session may have died while it was made. Where the pages find no room the instance stays, so that they are not lost.
+fn remove_instance(folder: &Path, parts: Option<&Parts>, out: &mut Restoration) -> io::Result<()> {
     for file in ["events/enable", "tracing_on"] {
         let file = folder.join(file);
         if file.exists() {
             fs::write(file, "0")?;
+        }
+    }
+    if let Some(parts) = parts {
+        let to = parts.folder.display();
+        let rescued = pages::rescue(folder, parts).map_err(|e| {
+            let why =
+                format!("its pages cannot be moved to {to}: {e}; make room there, or remove that folder");
+            io::Error::new(e.kind(), why)
+        })?;
+        if rescued > 0 {
+            out.restored
+                .push(format!("{to}: {rescued} more pages of the recording (`idlewise info {to}` reads it)"));
         }
     }
     for _ in 0..BUSY {

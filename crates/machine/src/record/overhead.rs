@@ -86,8 +86,7 @@ pub fn overhead(
         // Says what is missing before anything is changed.
         start()?;
     }
-    let result =
-        costs(host, &plan, &mut |folder| journal.made(folder), &mut companion, blocks, stop, progress);
+    let result = costs(host, &plan, &mut journal, &mut companion, blocks, stop, progress);
     journal.restore()?;
     let Costs { blocks, events, lost, moved } = result?;
     let (wall, cpu) = (Cost::of(&blocks, |r| r.wall), Cost::of(&blocks, |r| r.cpu));

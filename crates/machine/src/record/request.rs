@@ -33,6 +33,14 @@ pub struct RecordRequest {
 }
 
 impl RecordRequest {
+    /// The folder for what is captured until the file is written.
+    #[must_use]
+    pub fn parts(&self) -> PathBuf {
+        let mut parts = self.to.clone().into_os_string();
+        parts.push(".parts");
+        parts.into()
+    }
+
     /// Whether a recording of `host` can be made and go where it is to go, and its `report`, if it is to be a file; asked before
     /// anything is recorded.
     ///
@@ -65,13 +73,11 @@ impl RecordRequest {
 }
 
 pub(super) fn plan(request: &RecordRequest) -> Plan {
-    let mut parts = request.to.clone().into_os_string();
-    parts.push(".parts");
     Plan {
         command: request.command.clone(),
         limit: request.limit,
         buffer_kib: request.buffer_kib,
-        parts: parts.into(),
+        parts: request.parts(),
         force: request.force,
         tell: request.tell,
     }

@@ -84,5 +84,7 @@ fn spool<W: Write>(
 }
 
 fn write<W: Write>(table: &mut Table<W>, decisions: &[Decision], path: &Path) -> Result<(), LiveError> {
-    decisions.iter().try_for_each(|d| table.row(d)).map_err(LiveError::io(path))
+    // On its way to the disk before the next ones: who is killed keeps them.
+    let written = decisions.iter().try_for_each(|d| table.row(d)).and_then(|()| table.flush());
+    written.map_err(LiveError::io(path))
 }

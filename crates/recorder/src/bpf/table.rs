@@ -39,6 +39,14 @@ impl<W: Write> Table<W> {
         self.out.write_all(self.row.as_bytes())
     }
 
+    /// Hands on what was written so far.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+
     fn begin(&mut self, memory: &Memory) -> io::Result<()> {
         self.begun = true;
         write!(self.out, "{COLUMNS}")?;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::buffers::totals;
@@ -12,7 +12,7 @@ use super::spool::{self, Spool};
 use super::stop::Stop;
 use super::wait::{self, Ended};
 use idlewise_live::tracefs::{Instance, Tracefs};
-use idlewise_live::{Host, LiveError};
+use idlewise_live::{Host, Journal, LiveError};
 
 /// What one run of a command took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,15 +39,15 @@ pub struct Costs {
 /// Gives what else is to record in a run, if anything.
 pub type NewCompanion<'c> = dyn FnMut() -> Result<Option<Box<dyn Companion>>, LiveError> + 'c;
 
-/// Runs the plan's command without, with, with, without recording, `blocks` times, after a run that counts for nothing. `made` as
-/// in [`super::session::record`]; `companion` is asked before each run with recording.
+/// Runs the plan's command without, with, with, without recording, `blocks` times, after a run that counts for nothing. `journal`
+/// as in [`super::session::record`]; `companion` is asked before each run with recording.
 ///
 /// # Errors
 /// [`LiveError`] when something is missing or refused, the command fails or is stopped.
 pub fn costs(
     host: &Host,
     plan: &Plan,
-    made: &mut dyn FnMut(&Path) -> Result<(), LiveError>,
+    journal: &mut Journal,
     companion: &mut NewCompanion<'_>,
     blocks: usize,
     stop: &mut Stop,
@@ -55,8 +55,8 @@ pub fn costs(
 ) -> Result<Costs, LiveError> {
     let tracefs = Tracefs::of(host)?;
     let moved = spool::make_folder(&plan.parts, plan.force)?;
-    let mut begun = || Begun::new(host, &tracefs, plan, made);
-    let result = begun().and_then(|mut b| b.measure(plan, companion, blocks, stop, progress));
+    let begun = Begun::new(host, &tracefs, plan, journal);
+    let result = begun.and_then(|mut b| b.measure(plan, companion, blocks, stop, journal, progress));
     // The pages of a measurement are nobody's recording.
     let _ = spool::remove(&plan.parts);
     result.map(|costs| Costs { moved, ..costs })
@@ -71,16 +71,11 @@ struct Begun<'h> {
 }
 
 impl<'h> Begun<'h> {
-    fn new(
-        host: &'h Host,
-        tracefs: &Tracefs,
-        plan: &Plan,
-        made: &mut dyn FnMut(&Path) -> Result<(), LiveError>,
-    ) -> Result<Self, LiveError> {
+    fn new(host: &'h Host, tracefs: &Tracefs, plan: &Plan, journal: &mut Journal) -> Result<Self, LiveError> {
         let cpus = look::online(host);
         let buffer_kib = plan.buffer_kib.unwrap_or_else(|| spool::buffer_kib(host, cpus.len()));
         let path = tracefs.own_instance();
-        made(&path)?;
+        journal.made(&path, None)?;
         let instance = Instance::make(path, buffer_kib)?;
         let page = describe(host, tracefs, &instance, &Facts::of(host, &cpus))?.page_size();
         let out = Costs { blocks: Vec::new(), events: 0, lost: 0, moved: None };
@@ -93,14 +88,15 @@ impl<'h> Begun<'h> {
         companion: &mut NewCompanion<'_>,
         blocks: usize,
         stop: &mut Stop,
+        journal: &mut Journal,
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<Costs, LiveError> {
         let (mut done, of) = (0, blocks * 4);
-        self.run(plan, None, stop)?;
+        self.run(plan, None, stop, journal)?;
         for _ in 0..blocks {
             let mut block = [RunTime::default(); 4];
             for (took, with) in block.iter_mut().zip([false, true, true, false]) {
-                *took = self.run(plan, with.then_some(&mut *companion), stop)?;
+                *took = self.run(plan, with.then_some(&mut *companion), stop, journal)?;
                 done += 1;
                 progress(done, of);
             }
@@ -115,6 +111,7 @@ impl<'h> Begun<'h> {
         plan: &Plan,
         with: Option<&mut NewCompanion<'_>>,
         stop: &mut Stop,
+        journal: &mut Journal,
     ) -> Result<RunTime, LiveError> {
         let recorded = with.is_some();
         let mut companion = with.map_or(Ok(None), |new| new())?;
@@ -132,7 +129,7 @@ impl<'h> Begun<'h> {
         }
         let cpu = children_cpu(self.host)?;
         let start = monotonic();
-        let ended = wait::through(plan, &mut spool, stop, &mut |_| ())?;
+        let ended = wait::through(plan, &mut spool, stop, journal, &mut |_| ())?;
         let wall = monotonic().saturating_sub(start);
         let cpu = children_cpu(self.host)?.saturating_sub(cpu);
         companion.as_mut().map_or(Ok(()), |c| c.stop())?;

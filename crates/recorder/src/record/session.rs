@@ -13,8 +13,9 @@ use super::plan::{Companion, Plan};
 use super::spool::{self, Spool};
 use super::stop::Stop;
 use super::wait::{self, Ended, Progress};
+use idlewise_live::tracefs::pages::Parts;
 use idlewise_live::tracefs::{CLOCK, Instance, Tracefs};
-use idlewise_live::{Host, LiveError};
+use idlewise_live::{Host, Journal, LiveError};
 
 /// A recording that is over; its pages wait to be written.
 #[derive(Debug)]
@@ -49,8 +50,7 @@ pub struct Recorded {
     pub notes: Vec<Note>,
 }
 
-/// Records. `made` is notified of the trace instance before it is made, so that somebody removes it whatever happens to us;
-/// this function leaves it to them.
+/// Records. The trace instance is noted in `journal`, which removes it.
 ///
 /// # Errors
 /// [`LiveError`] when something is missing or refused. Pages that were captured are kept in the folder `plan.parts`, and the
@@ -58,14 +58,14 @@ pub struct Recorded {
 pub fn record(
     host: &Host,
     plan: &Plan,
-    made: &mut dyn FnMut(&Path) -> Result<(), LiveError>,
+    journal: &mut Journal,
     companion: Option<&mut dyn Companion>,
     stop: &mut Stop,
     progress: &mut dyn FnMut(&Progress),
 ) -> Result<Recorded, LiveError> {
     let tracefs = Tracefs::of(host)?;
     let moved = spool::make_folder(&plan.parts, plan.force)?;
-    match into_parts(host, &tracefs, plan, made, companion, stop, progress) {
+    match into_parts(host, &tracefs, plan, journal, companion, stop, progress) {
         Ok(recorded) => Ok(Recorded { moved, ..recorded }),
         Err(e) if spool::holds_pages(&plan.parts) => {
             Err(LiveError::Kept { why: Box::new(e), kept: kept(&plan.parts) })
@@ -88,7 +88,7 @@ fn into_parts(
     host: &Host,
     tracefs: &Tracefs,
     plan: &Plan,
-    made: &mut dyn FnMut(&Path) -> Result<(), LiveError>,
+    journal: &mut Journal,
     mut companion: Option<&mut dyn Companion>,
     stop: &mut Stop,
     progress: &mut dyn FnMut(&Progress),
@@ -97,11 +97,13 @@ fn into_parts(
     let facts = Facts::of(host, &cpus);
     let path = tracefs.own_instance();
     let buffer_kib = plan.buffer_kib.unwrap_or_else(|| spool::buffer_kib(host, cpus.len()));
-    made(&path)?;
+    let header_page = tracefs.read("events/header_page")?;
+    let page = DatHead { header_page, ..DatHead::default() }.page_size();
+    journal.made(&path, Some(Parts { folder: whole(&plan.parts)?, page }))?;
     let instance = Instance::make(path, buffer_kib)?;
     let mut head = describe(host, tracefs, &instance, &facts)?;
     spool::describe(&plan.parts, &head)?;
-    let mut spool = Spool::new(&plan.parts, &instance, head.page_size())?;
+    let mut spool = Spool::new(&plan.parts, &instance, page)?;
 
     instance.record(true)?;
     let start_ns = look::now_ns();
@@ -109,7 +111,7 @@ fn into_parts(
     if let Some(c) = companion.as_mut() {
         c.start()?;
     }
-    let ended = wait::through(plan, &mut spool, stop, progress)?;
+    let ended = wait::through(plan, &mut spool, stop, journal, progress)?;
     let companion = companion.map_or(Ok(()), Companion::stop);
     let after = CpuCounters::take(host, &cpus);
     instance.record(false)?;
@@ -147,6 +149,11 @@ fn into_parts(
         nameless,
         notes,
     })
+}
+
+/// The path from the root, for who works in another folder.
+fn whole(path: &Path) -> Result<PathBuf, LiveError> {
+    std::path::absolute(path).map_err(LiveError::io(path))
 }
 
 /// All that describes the pages.
@@ -213,7 +220,7 @@ impl Recorded {
     }
 
     /// Removes the pages: the recording is written.
-    pub fn done(self) {
+    pub fn done(&self) {
         // A folder that stays does no harm; the next recording to the same file says so.
         let _ = spool::remove(&self.parts);
     }

@@ -3,7 +3,7 @@
 //! nothing.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
@@ -11,16 +11,8 @@ use std::path::{Path, PathBuf};
 use idlewise_trace::write::DatHead;
 
 use idlewise_live::tracefs::Instance;
+use idlewise_live::tracefs::pages::{self, KNOWN_BY};
 use idlewise_live::{Host, LiveError};
-
-/// What is read at once and written at once, bytes.
-const AT_ONCE: usize = 256 << 10;
-/// Where in a page of the ring buffer the kernel says how much of it is used, and the bits that say so.
-const COMMIT_AT: usize = 8;
-const COMMIT_BITS: u64 = (1 << 20) - 1;
-
-/// The folder by which one that a recording has made is known: descriptions of events.
-const KNOWN_BY: &str = "events";
 
 /// One CPU's buffer and the file that takes what is read from it.
 struct Lane {
@@ -34,8 +26,7 @@ struct Lane {
 /// The folder, and a lane for each CPU.
 pub struct Spool {
     lanes: Vec<Lane>,
-    page: usize,
-    buffer: Vec<u8>,
+    page: Vec<u8>,
 }
 
 /// Makes the folder for a recording. What a killed one left there goes if no pages are in it, or if `force`; else it is moved
@@ -141,8 +132,12 @@ impl Spool {
             let file = File::create(&path).map_err(LiveError::io(&path))?;
             lanes.push(Lane { cpu, pages: instance.pages(cpu)?, path, file, bytes: 0 });
         }
-        let pages_at_once = (AT_ONCE / page.max(1)).max(1);
-        Ok(Self { lanes, page, buffer: vec![0; pages_at_once * page] })
+        Ok(Self { lanes, page: vec![0; page] })
+    }
+
+    /// Takes what all lanes have; see [`Spool::take`].
+    pub(super) fn take_each(&mut self) -> Result<(), LiveError> {
+        (0..self.lanes.len()).try_for_each(|at| self.take(at, false).map(drop))
     }
 
     /// The files to wait for.
@@ -158,19 +153,11 @@ impl Spool {
     /// Takes what the lane number `at` has; `all` until nothing is left, else up to the page that is being written. Gives
     /// the number of pages.
     pub(super) fn take(&mut self, at: usize, all: bool) -> Result<u64, LiveError> {
-        let (page, buffer) = (self.page, &mut self.buffer);
         let Some(lane) = self.lanes.get_mut(at) else { return Ok(0) };
-        let before = lane.bytes;
-        loop {
-            let (filled, more) =
-                fill(&mut lane.pages, buffer, page, all).map_err(LiveError::io(&lane.path))?;
-            let taken = buffer.get(..filled).unwrap_or_default();
-            lane.file.write_all(taken).map_err(LiveError::io(&lane.path))?;
-            lane.bytes += filled as u64;
-            if !more {
-                return Ok((lane.bytes - before) / page.max(1) as u64);
-            }
-        }
+        let taken = pages::take(&mut lane.pages, &mut self.page, all, &mut lane.file)
+            .map_err(LiveError::io(&lane.path))?;
+        lane.bytes += taken * self.page.len() as u64;
+        Ok(taken)
     }
 
     /// Takes all that is left of all CPUs, and closes their buffers. Gives the files with the pages.
@@ -180,40 +167,6 @@ impl Spool {
         }
         Ok(self.lanes.into_iter().map(|l| (l.cpu, l.path)).collect())
     }
-}
-
-/// Fills `buffer` page by page, as the kernel gives them. Says how many bytes, and whether more may be there.
-fn fill(pages: &mut File, buffer: &mut [u8], page: usize, all: bool) -> io::Result<(usize, bool)> {
-    let mut filled = 0;
-    for room in buffer.chunks_exact_mut(page) {
-        match pages.read(room) {
-            Ok(0) => return Ok((filled, false)),
-            Ok(n) => {
-                // The rest of a page that came short is unused.
-                room.get_mut(n..).unwrap_or_default().fill(0);
-                filled += page;
-                if !all && is_partial(room) {
-                    return Ok((filled, false));
-                }
-            }
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok((filled, false)),
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            // The buffer of a CPU that was never online.
-            Err(e) if matches!(e.raw_os_error(), Some(code) if code == rustix::io::Errno::NODEV.raw_os_error()) =>
-            {
-                return Ok((filled, false));
-            }
-            Err(e) => return Err(e),
-        }
-    }
-    Ok((filled, true))
-}
-
-/// Whether a quarter of a page is unused: it is the last that there is.
-fn is_partial(page: &[u8]) -> bool {
-    let word = page.get(COMMIT_AT..).and_then(|p| p.first_chunk::<8>());
-    let used = word.map_or(0, |w| u64::from_ne_bytes(*w) & COMMIT_BITS);
-    used < page.len() as u64 * 3 / 4
 }
 
 /// The buffer for each CPU that suits the machine, KiB: 64 MiB, and an eighth of the memory that is free for all of them at most.

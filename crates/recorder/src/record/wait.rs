@@ -14,12 +14,14 @@ use super::look::monotonic;
 use super::plan::Plan;
 use super::spool::Spool;
 use super::stop::Stop;
-use idlewise_live::LiveError;
+use idlewise_live::{Journal, LiveError};
 
 /// How long a command that was asked to end may take.
 const GRACE: Duration = Duration::from_secs(2);
 /// How often a recording looks up that tells how far it is.
 const TELL: Duration = Duration::from_secs(1);
+/// How long an event stays in the kernel's buffers at most: so much is lost if the machine dies.
+const KEEP: Duration = Duration::from_secs(5);
 /// Fewer pages than this, and the kernel has woken us for little: we look by the clock for a while.
 const LITTLE: u64 = 16;
 /// For so long first, then longer and longer, in case the kernel always does.
@@ -95,9 +97,13 @@ pub(super) fn through(
     plan: &Plan,
     spool: &mut Spool,
     stop: &mut Stop,
+    journal: &mut Journal,
     progress: &mut dyn FnMut(&Progress),
 ) -> Result<Ended, LiveError> {
     let mut running = Running::start(&plan.command)?;
+    if let Some(running) = &running {
+        journal.started(running.child.id());
+    }
     let result = wait(plan, running.as_mut(), spool, stop, progress);
     if result.is_err()
         && let Some(running) = &mut running
@@ -105,6 +111,7 @@ pub(super) fn through(
         let _ = running.child.kill();
         let _ = running.child.wait();
     }
+    journal.ended();
     result
 }
 
@@ -122,10 +129,12 @@ fn wait(
     // The kernel wakes us for little until then.
     let mut resting_until = start;
     let mut rest = REST;
+    let mut keep_at = start + KEEP;
     loop {
         let now = monotonic();
         let resting = resting_until > now;
-        let next = [end.map(|(at, _)| at), resting.then_some(resting_until), plan.tell.then_some(now + TELL)];
+        let tell = plan.tell.then_some(now + TELL);
+        let next = [end.map(|(at, _)| at), resting.then_some(resting_until), tell, Some(keep_at)];
         let next = next.into_iter().flatten().min().map(|at| at.saturating_sub(now));
         let woken = sleep(running.as_deref(), spool, stop, resting, next)?;
         let now = monotonic();
@@ -164,6 +173,10 @@ fn wait(
         } else if !woken.ready.is_empty() {
             resting_until = monotonic() + rest;
             rest = (2 * rest).min(LONGEST_REST);
+        }
+        if now >= keep_at {
+            spool.take_each()?;
+            keep_at = monotonic() + KEEP;
         }
         if plan.tell {
             progress(&Progress { elapsed: now.saturating_sub(start), bytes: spool.bytes() });
