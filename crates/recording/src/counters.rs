@@ -146,12 +146,17 @@ impl CounterCheck {
             before: (old.at_ns.clone(), old.counters()),
             after: (new.at_ns.clone(), new.counters()),
         };
+        // No CPU goes offline and comes online between the files of all of them.
+        if looks.difference()?.counters.cpus.is_empty() {
+            diff(&looks.before.1, &looks.after.1)?;
+        }
         Self::between(recording, &looks)
     }
 
     /// Holds `recording` against `looks`.
     pub fn between(recording: &Recording, looks: &CounterSnapshots) -> Result<Self, CommandError> {
-        let difference = diff(&looks.before.1, &looks.after.1)?;
+        let difference = looks.difference()?;
+        let set_back = difference.notes.iter().any(|note| note.id == NoteId::CountersBack);
         let mut out = Self { cpus: Vec::new(), notes: difference.notes };
         if recording.tape.health.count(HealthKind::LostEvents) > 0 {
             out.notes.push(NoteId::LostEvents.note(
@@ -167,8 +172,11 @@ impl CounterCheck {
                 at(&looks.before.0),
                 at(&looks.after.0),
             ) else {
-                let words = format!("CPU {} is not in both files: left out", cpu.cpu);
-                out.notes.push(NoteId::CpusChanged.note(words));
+                // One that is in both was set back, which a note says.
+                if [&looks.before, &looks.after].iter().any(|look| !look.1.cpus.contains_key(&cpu.cpu)) {
+                    let words = format!("CPU {} is not in both files: left out", cpu.cpu);
+                    out.notes.push(NoteId::CpusChanged.note(words));
+                }
                 continue;
             };
             if to_ns < from_ns {
@@ -199,7 +207,7 @@ impl CounterCheck {
             let states = states.collect();
             out.cpus.push(CpuCheck { cpu: cpu.cpu, from_ns, to_ns, states, across: window.across });
         }
-        if out.cpus.is_empty() {
+        if out.cpus.is_empty() && !set_back {
             return Err(CommandError::file(
                 &looks.name,
                 "none of its CPUs is in the recording and in the other file",

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use idlewise_model::{Note, NoteId};
-use idlewise_platform::{CatDump, Platform, StateCounters, SysfsCounters, SysfsDump, diff as subtract};
+use idlewise_platform::{CatDump, Platform, StateCounters, SysfsCounters, SysfsDump};
 use idlewise_score::Score;
 
 use super::part::Parts;
@@ -138,7 +138,7 @@ impl Beside {
     /// What was counted between the two looks, CPUs that tracing hides included.
     fn run(self, options: &RecordingOptions, notes: &mut Vec<Note>) -> Result<Run, CommandError> {
         let (before, after) = (&self.looks.before, &self.looks.after);
-        let counted = subtract(&before.1, &after.1)?;
+        let counted = self.looks.difference()?;
         notes.extend(counted.notes);
         let mut parts = Parts::default();
         for (cpu, counters) in &counted.counters.cpus {

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use idlewise_model::{Note, NoteId, TapeCpu};
-use idlewise_platform::{SysfsCounters, diff};
+use idlewise_platform::SysfsCounters;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -116,7 +116,7 @@ impl RecordReport {
     /// Where no tape could be made of the trace.
     fn none_usable(taken: &Taken) -> Vec<CpuRecorded> {
         let looks = taken.looks();
-        let counted = diff(&looks.before.1, &looks.after.1).unwrap_or_default();
+        let counted = looks.difference().unwrap_or_default();
         let cpu = |&cpu: &u32| {
             CpuRecorded::unusable(cpu, "no idle period in the trace", entries(&counted.counters, cpu))
         };
@@ -125,7 +125,7 @@ impl RecordReport {
 
     fn check(&mut self, recording: &Recording, taken: &Taken) -> Result<(), CommandError> {
         let looks = taken.looks();
-        let counted = diff(&looks.before.1, &looks.after.1)?;
+        let counted = looks.difference()?;
         // Without any usable CPU there is nothing to compare.
         let some = recording.tape.cpus.iter().any(|c| c.usable == TapeCpu::Usable);
         let check = some.then(|| CounterCheck::between(recording, &looks)).transpose()?;

@@ -308,19 +308,22 @@ impl Record {
         chosen.saturating_sub(1).min(MAX_SLOTS)
     }
 
-    /// What came of the entry in `before`, at `at_ns`.
+    /// What came of the entry in `before`, at `at_ns`; unknown where the CPU went offline meanwhile: the kernel counts from 0 then.
     fn outcome_of(&self, before: &Self, at_ns: u64) -> Option<Outcome> {
         let mut outcome = Outcome { exit_ns: self.exit_ns.checked_sub(at_ns)?, ..Outcome::default() };
         for (i, (now, then)) in (0..).zip(self.usage.iter().zip(&before.usage)) {
+            if now.iter().zip(then).any(|(now, then)| now < then) {
+                return None;
+            }
             let [used, time, above, below, rejected] =
                 std::array::from_fn(|k| match (now.get(k), then.get(k)) {
-                    (Some(now), Some(then)) => now.wrapping_sub(*then),
+                    (Some(now), Some(then)) => now - then,
                     _ => 0,
                 });
             if used > 0 {
                 outcome.entered = Some(i);
             }
-            outcome.residency_ns = outcome.residency_ns.wrapping_add(time);
+            outcome.residency_ns = outcome.residency_ns.saturating_add(time);
             outcome.above |= above > 0;
             outcome.below |= below > 0;
             outcome.rejected |= rejected > 0;
