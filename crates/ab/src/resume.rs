@@ -72,8 +72,12 @@ pub fn rest(folder: &Path, given: &ResumeRequest, say: &mut dyn FnMut(&str)) -> 
     if let Some(why) = differs(given, &recorded) {
         return refuse(format!("{why}; leave it out, or begin a new session"));
     }
-    let repeated = |setting: &&str| given.set.iter().any(|s| s == setting) || given.arms.is_some();
-    if let Some(setting) = parameters(&recorded).into_iter().find(|s| !given.as_recorded && !repeated(s)) {
+    // The arms that are given are those of the session, with their settings.
+    let of_arms = recorded.arms.iter().filter(|_| given.arms.is_none());
+    let of_arms = of_arms.filter_map(|arm| arm.split_once(':')).flat_map(|(_, own)| own.split(','));
+    let common = recorded.set.iter().filter(|s| !given.set.contains(s)).map(String::as_str);
+    let mut not_given = common.chain(of_arms).filter(|s| is_parameter(s));
+    if let Some(setting) = not_given.next().filter(|_| !given.as_recorded) {
         return refuse(format!(
             "the parameter {setting:?} comes from this folder, and is not set unless you give it again \
              (--set, --governor) or allow the folder's parameters with --as-recorded"
@@ -118,14 +122,10 @@ fn shipped(benchmark: &Benchmark) -> Option<Benchmark> {
     (ours.name == benchmark.name).then_some(ours)
 }
 
-/// Parameters of kernel modules other than haltpoll's.
-fn parameters(request: &AbRequest) -> Vec<&str> {
-    let of_arms =
-        request.arms.iter().filter_map(|arm| arm.split_once(':')).flat_map(|(_, own)| own.split(','));
-    let all = request.set.iter().map(String::as_str).chain(of_arms);
-    let name = |setting: &str| setting.split('=').next().unwrap_or_default().trim().to_owned();
-    all.filter(|s| !s.is_empty() && !PLAIN.contains(&name(s).as_str()) && !name(s).starts_with(HALTPOLL))
-        .collect()
+/// Whether `setting` is of a kernel module's parameter other than haltpoll's.
+fn is_parameter(setting: &str) -> bool {
+    let name = setting.split('=').next().unwrap_or_default().trim();
+    !name.is_empty() && !PLAIN.contains(&name) && !name.starts_with(HALTPOLL)
 }
 
 /// A command as it may be shown: words with anything but plain characters in quotes, and control characters escaped.

@@ -184,9 +184,10 @@ pub fn presence(path: &Path, entry: &Entry) -> Presence {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Presence::Missing,
         Err(e) => Presence::Changed(e.to_string()),
         Ok(hash) if (&hash.sha256, hash.bytes) == (&entry.sha256, entry.bytes) => Presence::Whole,
+        // An index may name any file, by a symbolic link: its hash is not printed.
         Ok(hash) => Presence::Changed(format!(
-            "SHA-256 {}, {} bytes; the index has {}, {} bytes: it was changed or replaced",
-            hash.sha256, hash.bytes, entry.sha256, entry.bytes
+            "{} bytes of another SHA-256; the index has {}, {} bytes: it was changed or replaced",
+            hash.bytes, entry.sha256, entry.bytes
         )),
     }
 }

@@ -97,10 +97,11 @@ pub fn fetch(download: &Download, folder: &Path) -> Result<Fetched, CorpusError>
     let path = folder.join(&download.name);
     match hash_of(&path) {
         Ok(hash) if hash.sha256 == download.sha256 => return Ok(Fetched::Already),
-        Ok(hash) => {
+        // Whose hash that is, the list's author may not know: it is not printed.
+        Ok(_) => {
             let why = format!(
-                "is there with SHA-256 {}; the list has {}: remove it, or give the download another name",
-                hash.sha256, download.sha256
+                "is there, and its SHA-256 is not the list's {}: remove it, or give the download another name",
+                download.sha256
             );
             return Err(CorpusError::file(&path, why));
         }
@@ -126,11 +127,10 @@ pub fn fetch(download: &Download, folder: &Path) -> Result<Fetched, CorpusError>
             transfer(download, &part)?;
         }
     }
-    let found = arrived(&part)?;
-    if found != download.sha256 {
+    if arrived(&part)? != download.sha256 {
         fs::remove_file(&part).map_err(|e| CorpusError::file(&part, e))?;
         let why = format!(
-            "wrong hash: {found} arrived from {}, the list has {}; nothing is kept",
+            "wrong hash: what arrived from {} has another SHA-256 than {}, which the list has; nothing is kept",
             download.url, download.sha256
         );
         return Err(CorpusError::file(&path, why));
