@@ -317,6 +317,9 @@ fn what_a_folder_names_is_shown_and_run_only_where_it_is_named_again_or_allowed(
     let (ran, code, said) = resumed(&set, &["--", sh, c, script]);
     assert_eq!((ran, code), (false, Some(2)), "{said}");
     assert!(said.contains("\"path=/evil\" comes from this folder"), "{said}");
+    // Who names the arms has not named that.
+    let (ran, code, said) = resumed(&set, &["--governor", "menu,ladder", "--", sh, c, script]);
+    assert_eq!((ran, code), (false, Some(2)), "{said}");
     let (ran, code, said) = resumed(&set, &["--set", "path=/evil", "--", sh, c, script]);
     assert_eq!((ran, code), (true, Some(0)), "{said}");
 }
