@@ -140,6 +140,31 @@ fn settings_for_all_arms_hold_in_all_of_them() {
 }
 
 #[test]
+fn a_run_during_which_the_machine_changes_is_left_out_and_repeated() {
+    let disable = Tree::disable(1, 1);
+    let usage = disable.replace("disable", "usage");
+    // A CPU that comes back has no state switched off, and counts from 0.
+    for (file, value, said) in [(&disable, "0", "state1/disable is 0, not 1"), (&usage, "0", "set back")] {
+        let tree = Tree::new();
+        tree.write(&usage, "7\n");
+        let mut request = tree.request(&["menu:disable=1", "ladder:disable=1"]);
+        let once = tree.path("once").display().to_string();
+        let file = tree.path(file).display().to_string();
+        let first = format!("[ -e {once} ] || echo {value} > {file}; touch {once}; ");
+        let script = request.benchmarks[0].command.last_mut().unwrap();
+        script.insert_str(0, &first);
+        request.repeat = 1;
+        request.retries = 1;
+        let out = tree.path("out");
+        tree.run(Some(request), &out).unwrap();
+        let runs = ab::report(&out).unwrap().runs;
+        let left_out: Vec<bool> = runs.iter().map(|r| r.left_out.is_some()).collect();
+        assert_eq!(left_out, [true, false, false], "{runs:?}");
+        assert!(runs[0].left_out.as_ref().unwrap().contains(said), "{runs:?}");
+    }
+}
+
+#[test]
 fn a_benchmark_that_fails_ends_the_session_and_everything_is_restored() {
     let tree = Tree::new();
     let mut request = tree.request(&["menu", "ladder"]);

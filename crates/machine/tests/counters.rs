@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use idlewise_machine::diff::{DiffReport, DiffRequest, diff};
-use idlewise_model::TapeCpu;
+use idlewise_model::{NoteId, TapeCpu};
 use idlewise_recording::{CommandError, Recording, RecordingOptions, ReplaySetup};
 use idlewise_study::replay::{Per, ReplayReport, ReplayRequest, replay};
 use idlewise_study::score::{ScoreReport, score};
@@ -142,6 +142,24 @@ fn sidecar(files: &Files, entries: u64) {
         7 + entries
     );
     std::fs::write(files.path("t.toml"), counters + &toml::to_string(&of).unwrap()).unwrap();
+}
+
+#[test]
+fn a_cpu_that_went_off_and_on_is_a_note_and_no_error() {
+    let files = Files::new("", "");
+    sidecar(&files, 2);
+    let text = std::fs::read_to_string(files.path("t.toml")).unwrap();
+    let off_and_on = text.replace("[[7, 3], [9, 5]]", "[[6488, 3], [581, 5]]");
+    assert_ne!(text, off_and_on);
+    std::fs::write(files.path("t.toml"), off_and_on).unwrap();
+    let scored = score(&files.path("t.txt"), &RecordingOptions::default(), Per::All, None).unwrap();
+    let check = scored.counters.unwrap();
+    let notes: Vec<_> = check.notes.iter().filter(|n| n.id == NoteId::CountersBack).collect();
+    let [note] = notes.as_slice() else { panic!("{:?}", check.notes) };
+    assert!(note.contains("CPU 0: `usage` of state 0 goes back from 6488 to 581"), "{note}");
+    assert!(check.cpus.is_empty(), "{check:#?}");
+    let replayed = replayed(&files, &[]).unwrap();
+    assert_eq!(replayed.traces.len(), 1);
 }
 
 fn replayed(files: &Files, despite_counters: &[u32]) -> Result<ReplayReport, CommandError> {
