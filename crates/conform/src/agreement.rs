@@ -10,6 +10,15 @@ use serde::{Deserialize, Serialize};
 use crate::decision::{Answer, Decision, PollLimitAt, Source};
 use crate::divergence::DivergenceKind;
 
+/// Whether the governor's state is known, as far as an answer depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StateKnown {
+    Yes,
+    /// What is left of the state from before the recording is not known: an answer that differs may be due to it.
+    Fades,
+    No,
+}
+
 /// The decisions of one governor, compared.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Agreement {
@@ -51,14 +60,14 @@ impl Agreement {
         Self { source, ..Self::default() }
     }
 
-    /// Compares one decision. `certain`: the answer does not depend on what is not known of the governor's state.
-    pub fn count(&mut self, decision: &Decision, here: Answer, certain: bool) {
+    /// Compares one decision.
+    pub fn count(&mut self, decision: &Decision, here: Answer, state: StateKnown) {
         let kernel = &decision.kernel;
         let Some(kernels_state) = kernel.state else {
             self.not_recorded += 1;
             return;
         };
-        if !certain {
+        if state == StateKnown::No {
             self.unknown_state += 1;
             return;
         }
@@ -75,6 +84,10 @@ impl Agreement {
             || other_tick
             || self.source.compares_questions() && other_question
             || self.source.compares_poll_limits() && other_limit;
+        if differ && state == StateKnown::Fades {
+            self.unknown_state += 1;
+            return;
+        }
         self.decisions += 1;
         self.same += u64::from(!differ);
         self.other_state += u64::from(other_state);

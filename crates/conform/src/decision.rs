@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The stream of decisions that every kind of recording becomes.
 
-use idlewise_governor::{Device, GovernorError, Inputs};
+use idlewise_governor::{Device, GovernorError, Inputs, StateValue};
 use idlewise_model::{Asked, IdleTable, StateIndex};
 use serde::{Deserialize, Serialize};
 
@@ -84,6 +84,11 @@ pub trait Decisions {
     /// What the kernel's governor went through, from the first event to the last.
     fn steps(&self) -> impl Iterator<Item = Result<Step, Self::Error>> + '_;
 
+    /// Whether some [`Step::State`] is among the steps.
+    fn has_state(&self) -> bool {
+        false
+    }
+
     /// What the kernel's governor may have gone through before the recording began, where that is not known.
     fn histories(&self) -> Vec<Steps<'_, Self::Error>> {
         Vec::new()
@@ -94,7 +99,7 @@ pub trait Decisions {
 pub type Steps<'d, E> = Box<dyn Iterator<Item = Result<Step, E>> + 'd>;
 
 /// One thing that the kernel's governor went through.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Step {
     /// It was put in charge of a CPU.
     Enabled {
@@ -115,6 +120,12 @@ pub enum Step {
     },
     /// It chose a state.
     Decided(Decision),
+    /// Its state about a CPU after its last choice there, as far as it decides on later ones. *reflect* leaves that as it is.
+    State {
+        /// Number of the CPU.
+        cpu: u32,
+        values: Vec<StateValue>,
+    },
     /// Its choice ended, where the recording has that as an event of its own.
     Ended {
         /// Number of the CPU.

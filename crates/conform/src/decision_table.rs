@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::path::Path;
 
-use idlewise_governor::{Governor, Spec};
+use idlewise_governor::{Governor, GovernorError, Loader, Spec, StateValue};
 use idlewise_model::TickGrid;
 use idlewise_platform::{Cluster, Platform};
 
@@ -40,12 +40,26 @@ pub fn drive_governor(
     machine: &Platform,
     cpu: u32,
 ) -> Result<Agreement, CommandError> {
-    let table = DecisionTable::read(path, machine, cpu)?;
-    if table.rows.is_empty() {
+    // Before a long file is read.
+    cluster_of(machine, cpu)?;
+    let parts = DecisionTable::read_parts(path, machine, Some(cpu))?;
+    if parts.is_empty() {
         let why = format!("{}: no decision of CPU {cpu} in it; --cpu N names another CPU", path.display());
         return Err(CommandError::NoSuchCpu { cpu, why });
     }
-    Ok(governor.run(|loader| follow(loader, &table))?)
+    Ok(governor.run(|loader| follow_all(loader, &parts))?)
+}
+
+/// Leads a new copy of a governor through each of `parts`.
+pub(crate) fn follow_all(
+    loader: &Loader<'_>,
+    parts: &[DecisionTable<'_>],
+) -> Result<Agreement, GovernorError> {
+    let mut sum = Agreement::new(Source::DecisionTable);
+    for part in parts {
+        sum.merge(follow(loader, part)?);
+    }
+    Ok(sum)
 }
 
 /// The rows of one CPU, and where it is.
@@ -55,44 +69,52 @@ pub struct DecisionTable<'m> {
     pub cluster: &'m Cluster,
     pub grid: TickGrid,
     pub rows: Vec<Row>,
+    /// The governor's state after the choice of the first row; nothing where the file does not have it.
+    state: Vec<StateValue>,
 }
 
 impl<'m> DecisionTable<'m> {
     /// Reads the rows of CPU `cpu` of `machine` from `path`.
     pub fn read(path: &Path, machine: &'m Platform, cpu: u32) -> Result<Self, CommandError> {
         // Before a long file is read.
-        let empty = Self::of(machine, cpu, Vec::new())?;
-        let mut rows = Vec::new();
-        let mut file = Rows::open(path)?;
-        while let Some((of, raw)) = file.next_row()? {
-            if of == cpu {
-                rows.push(file.on(&raw, &empty.cluster.table)?);
+        let mut whole = Self::empty(machine, cpu)?;
+        for part in Self::read_parts(path, machine, Some(cpu))? {
+            if whole.rows.is_empty() {
+                whole.state = part.state;
             }
+            whole.rows.extend(part.rows);
         }
-        Ok(Self { rows, ..empty })
+        Ok(whole)
     }
 
-    /// Reads the rows of all CPUs from `path`, in the order of their numbers; a CPU comes once more after each gap in its rows, where
-    /// the recorder had no room.
-    pub(crate) fn read_all(path: &Path, machine: &'m Platform) -> Result<Vec<Self>, CommandError> {
-        let mut cpus: BTreeMap<u32, Vec<Row>> = BTreeMap::new();
+    /// Reads the rows of all CPUs, or of `only` one, from `path`, in the order of their numbers; a CPU comes once more after each gap
+    /// in its rows, where the recorder had no room.
+    pub(crate) fn read_parts(
+        path: &Path,
+        machine: &'m Platform,
+        only: Option<u32>,
+    ) -> Result<Vec<Self>, CommandError> {
+        let mut cpus: BTreeMap<u32, Vec<Self>> = BTreeMap::new();
         let mut file = Rows::open(path)?;
         while let Some((cpu, raw)) = file.next_row()? {
-            let table = &cluster_of(machine, cpu)?.table;
-            cpus.entry(cpu).or_default().push(file.on(&raw, table)?);
-        }
-        let mut all = Vec::new();
-        for (cpu, rows) in cpus {
-            for part in rows.split_inclusive(|row| row.is_cut_off) {
-                all.push(Self::of(machine, cpu, part.to_vec())?);
+            if only.is_some_and(|only| only != cpu) {
+                continue;
+            }
+            let parts = cpus.entry(cpu).or_default();
+            let goes_on = parts.last().and_then(|part| part.rows.last()).is_some_and(|row| !row.is_cut_off);
+            if !goes_on {
+                parts.push(Self { state: file.state(&raw)?, ..Self::empty(machine, cpu)? });
+            }
+            if let Some(part) = parts.last_mut() {
+                part.rows.push(file.on(&raw, &part.cluster.table)?);
             }
         }
-        Ok(all)
+        Ok(cpus.into_values().flatten().collect())
     }
 
-    fn of(machine: &'m Platform, cpu: u32, rows: Vec<Row>) -> Result<Self, CommandError> {
-        let cluster = cluster_of(machine, cpu)?;
-        Ok(Self { cpu, cluster, grid: TickGrid::from_hz(machine.hz.unwrap_or(250)), rows })
+    fn empty(machine: &'m Platform, cpu: u32) -> Result<Self, CommandError> {
+        let (cluster, grid) = (cluster_of(machine, cpu)?, TickGrid::from_hz(machine.hz.unwrap_or(250)));
+        Ok(Self { cpu, cluster, grid, rows: Vec::new(), state: Vec::new() })
     }
 }
 
@@ -149,7 +171,15 @@ impl Decisions for DecisionTable<'_> {
 
     fn steps(&self) -> impl Iterator<Item = Result<Step, Infallible>> + '_ {
         let in_charge = self.rows.first().and_then(|row| row.in_charge(self.cpu));
-        self.enabled_before(in_charge.into_iter().chain(self.decisions())).map(Ok)
+        let mut decisions = self.decisions();
+        let first = decisions.next();
+        let values = self.state.clone();
+        let state = self.has_state().then_some(Step::State { cpu: self.cpu, values });
+        self.enabled_before(in_charge.into_iter().chain(first).chain(state).chain(decisions)).map(Ok)
+    }
+
+    fn has_state(&self) -> bool {
+        !self.state.is_empty()
     }
 
     /// The whole table, and a life of the other extreme.

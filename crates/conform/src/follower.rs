@@ -6,16 +6,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use idlewise_governor::{Choice, Device, GovernorError, Instance, Loader, Slot};
 use idlewise_idle::{Chooser, Hosted, Moment, NEVER_AT_NS, TickAhead, Timers};
 
-use crate::agreement::Agreement;
+use crate::agreement::{Agreement, StateKnown};
 use crate::decision::{
     Answer, Decision, Decisions, DeviceState, Outcome, Place, PollLimitAt, Shown, Source, Step, TickSeen,
 };
+
+/// Averages of governors keep 7/8 of what they were at each decision, so after these 40 less than 1/200 is left of the state from
+/// before a table.
+const FADED_AFTER: u64 = 40;
 
 /// Leads a new copy of a governor through `decisions` and compares each choice.
 ///
 /// In which state the kernel's governor was when the recording began may not be known. So one more copy follows for each of
 /// [`Decisions::histories`], which it has gone through before: a decision on which the copies differ depends on that state, and
-/// is counted apart.
+/// is counted apart. Where a [`Step::State`] says the state, all copies take it over, and nothing depends on another from then on.
 ///
 /// # Errors
 /// The governor cannot be loaded, or refuses a CPU; or the decisions cannot be read.
@@ -30,6 +34,8 @@ pub fn follow<D: Decisions>(loader: &Loader<'_>, decisions: &D) -> Result<Agreem
         others.push(other);
     }
     let mut agreement = Agreement::new(decisions.source());
+    let mut fades = decisions.source() == Source::DecisionTable && !others.is_empty();
+    let mut decided = 0;
     for step in decisions.steps() {
         let step = step.map_err(Into::into)?;
         let here = fresh.step(&step)?;
@@ -41,7 +47,14 @@ pub fn follow<D: Decisions>(loader: &Loader<'_>, decisions: &D) -> Result<Agreem
             }
         }
         if let (Step::Decided(decision), Some(here)) = (&step, here) {
-            agreement.count(decision, here.answer, certain && here.state_known);
+            decided += 1;
+            fades &= decided <= FADED_AFTER && !fresh.has_kernels_state;
+            let state = match certain && here.state_known {
+                false => StateKnown::No,
+                true if fades => StateKnown::Fades,
+                true => StateKnown::Yes,
+            };
+            agreement.count(decision, here.answer, state);
         }
     }
     Ok(agreement)
@@ -54,6 +67,8 @@ struct GovernorCopy<'d, D> {
     cpus: BTreeMap<u32, (Slot, Follower<'d>)>,
     /// CPUs of which events were lost since the governor was put in charge.
     incomplete: BTreeSet<u32>,
+    /// It has taken over the kernel's state.
+    has_kernels_state: bool,
 }
 
 /// An answer of a copy.
@@ -66,8 +81,17 @@ struct CopyAnswer {
 
 impl<'d, D: Decisions> GovernorCopy<'d, D> {
     fn new(loader: &Loader<'_>, decisions: &'d D) -> Result<Self, GovernorError> {
-        let instance = loader.load(decisions.tick_period_ns())?;
-        Ok(Self { instance, decisions, cpus: BTreeMap::new(), incomplete: BTreeSet::new() })
+        let tick_period_ns = decisions.tick_period_ns();
+        let instance = if decisions.has_state() {
+            // Only this build has the names of variables.
+            let mut instance = loader.load_explaining(tick_period_ns)?;
+            instance.mute();
+            instance
+        } else {
+            loader.load(tick_period_ns)?
+        };
+        let (cpus, incomplete) = (BTreeMap::new(), BTreeSet::new());
+        Ok(Self { instance, decisions, cpus, incomplete, has_kernels_state: false })
     }
 
     /// The answer, to a decision.
@@ -93,6 +117,11 @@ impl<'d, D: Decisions> GovernorCopy<'d, D> {
                 let state_known = self.incomplete.is_empty()
                     || !self.incomplete.contains(&decision.cpu) && !self.instance.keeps_shared_state();
                 return Ok(Some(CopyAnswer { answer, state_known }));
+            }
+            Step::State { cpu, ref values } => {
+                if let Some((slot, _)) = self.cpus.get(&cpu) {
+                    self.has_kernels_state = self.instance.restore(*slot, values);
+                }
             }
             Step::Gap { cpu } => {
                 self.incomplete.insert(cpu);
@@ -149,7 +178,7 @@ impl<'p> Follower<'p> {
         Self::add(instance, decisions, cpu, capacity, &device)
     }
 
-    /// The next step of this CPU; the answer, to a decision. Being put in charge, and gaps, are for whoever owns the governor.
+    /// The next step of this CPU; the answer, to a decision. Being put in charge, state and gaps are for whoever owns the governor.
     pub fn step<C: Chooser>(&mut self, governor: &mut C, step: &Step) -> Option<Answer> {
         match step {
             Step::Decided(decision) => return Some(self.decide(governor, decision)),
@@ -158,7 +187,7 @@ impl<'p> Follower<'p> {
                 *governor.device() = device.device();
                 governor.set_disabled(*disabled);
             }
-            Step::Enabled { .. } | Step::Gap { .. } => {}
+            Step::Enabled { .. } | Step::State { .. } | Step::Gap { .. } => {}
         }
         None
     }

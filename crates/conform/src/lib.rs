@@ -32,7 +32,7 @@ pub mod recorded_governors;
 pub mod tape_decisions;
 pub mod trace_decisions;
 
-pub use agreement::{Agreement, Divergence};
+pub use agreement::{Agreement, Divergence, StateKnown};
 pub use decision::{Answer, Decision, Decisions, Step};
 pub use divergence::DivergenceKind;
 pub use follower::{Follower, follow};

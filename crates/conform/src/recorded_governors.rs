@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::agreement::Agreement;
 use crate::decision::Source;
-use crate::decision_table::DecisionTable;
+use crate::decision_table::{DecisionTable, follow_all};
 use crate::follower::follow;
 use crate::published;
 use crate::trace_decisions::TraceDecisions;
@@ -116,7 +116,7 @@ fn of_table(
         ));
         return Ok(recorded);
     }
-    let all = DecisionTable::read_all(&table.file, machine)?;
+    let all = DecisionTable::read_parts(&table.file, machine, None)?;
     recorded.cpus = all.iter().map(|part| part.cpu).collect();
     recorded.cpus.dedup();
     for row in all.iter().flat_map(|part| &part.rows) {
@@ -133,17 +133,13 @@ fn of_table(
 }
 
 fn sum(governor: &Governor, all: &[DecisionTable<'_>]) -> Result<Result<Agreement, NotKnown>, CommandError> {
-    let mut sum = Agreement::new(Source::DecisionTable);
-    for part in all {
-        match governor.run(|loader| follow(loader, part)) {
-            Ok(agreement) => sum.merge(agreement),
-            Err(e) if governor.is_foreign() && e.is_misbehaviour() => {
-                return Ok(Err(NotKnown::because(NoteId::GovernorFailed, e.to_string())));
-            }
-            Err(e) => return Err(e.into()),
+    match governor.run(|loader| follow_all(loader, all)) {
+        Ok(sum) => Ok(Ok(sum)),
+        Err(e) if governor.is_foreign() && e.is_misbehaviour() => {
+            Ok(Err(NotKnown::because(NoteId::GovernorFailed, e.to_string())))
         }
+        Err(e) => Err(e.into()),
     }
-    Ok(Ok(sum))
 }
 
 /// Leads governors through the decisions of the trace at `path`, which was recorded on `machine`. `governor` is the one that the

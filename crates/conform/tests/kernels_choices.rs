@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Replayed on what the kernel knew, does a governor make the kernel's own choices?
 
+use std::io::Read as _;
+use std::path::Path;
+use std::{fs, slice};
+
+use idlewise_checkout::root;
+use idlewise_conform::Agreement;
 use idlewise_conform::decision_table::drive;
 use idlewise_testkit::{recording, request, run};
 
@@ -109,6 +115,74 @@ fn ladder_and_haltpoll_with_the_kernels_true_inputs_make_its_decisions() {
         assert!(result.unknown_state < 10, "{name}: {}", result.unknown_state);
         assert!(result.same_pct() >= 99.99, "{name}: {:.4} %: {:#?}", result.same_pct(), result.first);
     }
+}
+
+/// The lines of a packed table, the head first.
+fn lines(path: &Path) -> Vec<String> {
+    let mut text = String::new();
+    liblzma::read::XzDecoder::new(fs::File::open(path).unwrap()).read_to_string(&mut text).unwrap();
+    text.lines().map(str::to_owned).collect()
+}
+
+/// A table of `rows` under `head`, driven.
+fn driven(head: &str, rows: &[String], governor: &str) -> Agreement {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cut.csv");
+    fs::write(&path, [slice::from_ref(&head.to_owned()), rows].concat().join("\n")).unwrap();
+    let machine = idlewise_platform::find("kvm-guest").unwrap();
+    drive(&governor.parse().unwrap(), &path, &machine, 0).unwrap()
+}
+
+#[test]
+fn a_table_with_the_governors_state_agrees_from_any_first_row_on() {
+    let quiet = root().join("tests/data/kvm-guest/idle_quiet.truth.csv.xz");
+    let lines_of_quiet = lines(&quiet);
+    let (head, rows) = lines_of_quiet.split_first().unwrap();
+    for first in 0..rows.len() - 1 {
+        let result = driven(head, &rows[first..], "menu");
+        assert_eq!(result.diverging(), 0, "from row {first}: {:#?}", result.first);
+        // The first, and the next where the copies polled in the first or did not.
+        assert!(result.unknown_state <= 2, "from row {first}: {}", result.unknown_state);
+    }
+    for (name, governor) in [("menu_b", "menu"), ("ladder_b", "ladder")] {
+        let Some(path) = recording(&format!("kvm-guest/decisions/{name}.cpu0.csv.xz")) else { return };
+        let mut lines = lines(&path);
+        // As `record` writes them.
+        for i in 0..2 {
+            for count in ["promotion", "demotion"] {
+                lines[0] =
+                    lines[0].replace(&format!("ladder{i}_{count}_count"), &format!("ladder_{count}s{i}"));
+            }
+        }
+        let (head, rows) = lines.split_first().unwrap();
+        // Where the recorder changed the latency limit, a few rows have the one from before.
+        let whole = driven(head, rows, governor);
+        let (mut compared, mut differ, mut unknown) = (0, 0, 0);
+        for part in rows.chunks(101) {
+            let result = driven(head, part, governor);
+            compared += result.decisions;
+            differ += result.diverging() - result.next_to_aborted;
+            unknown += result.unknown_state;
+        }
+        assert!(compared + unknown == rows.len() as u64 && unknown * 50 <= compared, "{name}: {unknown}");
+        assert!(differ <= whole.diverging() && whole.diverging() < 8, "{name}: {differ} differ");
+    }
+}
+
+#[test]
+fn without_the_governors_state_no_choice_soon_after_the_first_row_counts_as_another() {
+    let lines = lines(&root().join("tests/data/kvm-guest/idle_quiet.truth.csv.xz"));
+    let (head, rows) = lines.split_first().unwrap();
+    let head = head.replace("menu_bucket", "bucket");
+    let mut unknown = 0;
+    for first in 0..rows.len() - 50 {
+        let result = driven(&head, &rows[first..first + 40], "menu");
+        assert_eq!(result.diverging(), 0, "from row {first}: {:#?}", result.first);
+        unknown += result.unknown_state;
+    }
+    assert!(unknown > 0);
+    // Later ones do.
+    assert!(driven(&head, rows, "shallow").diverging() > 0);
 }
 
 #[test]

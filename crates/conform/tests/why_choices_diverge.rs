@@ -3,7 +3,7 @@
 
 use idlewise_conform::decision::Source;
 use idlewise_conform::tape_decisions::TapeDecisions;
-use idlewise_conform::{Agreement, Answer, DivergenceKind};
+use idlewise_conform::{Agreement, Answer, DivergenceKind, StateKnown};
 use idlewise_model::{Confidence, CpuTape, NEVER_NS, Piece, PieceFlags, TapeCpu, TickGrid, WakeCause};
 
 /// HZ 250.
@@ -59,7 +59,7 @@ fn follow(pieces: Vec<Piece>, answers: &[(i32, bool)]) -> Agreement {
     let mut agreement = Agreement::new(Source::Tape);
     for (decision, &(state, stop_tick)) in decisions.decisions().zip(answers) {
         let here = Answer { state, stop_tick, asked_sleep_length: None, poll_limit_ns: None };
-        agreement.count(&decision.unwrap(), here, true);
+        agreement.count(&decision.unwrap(), here, StateKnown::Yes);
     }
     agreement
 }

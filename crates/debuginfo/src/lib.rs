@@ -7,4 +7,4 @@ mod fault;
 mod memory;
 
 pub use fault::{Fault, FaultKind, Lines};
-pub use memory::{Layout, Place, Value, Variable};
+pub use memory::{Layout, Place, StateValue, Value, Variable};

@@ -44,6 +44,16 @@ pub enum Value {
     Other,
 }
 
+/// A number of a governor's state about a CPU, as a kernel had it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StateValue {
+    /// Names that versions of the governor have for the variable or the member of a structure.
+    pub names: &'static [&'static str],
+    /// Which element, where it is in an array; else 0.
+    pub index: usize,
+    pub value: u64,
+}
+
 /// Where the variables of an object are.
 #[derive(Clone, Debug, Default)]
 pub struct Layout {
@@ -134,6 +144,43 @@ impl Place {
         Variable { name: self.name.clone(), value }
     }
 
+    /// The number called by one of `names` in it: its element `index`, or the one in element `index` of an array around it.
+    fn number(&self, names: &[&str], index: usize) -> Option<Self> {
+        let inner = match &self.shape {
+            Shape::Number { .. } if index == 0 && names.contains(&self.name.as_str()) => {
+                return Some(self.clone());
+            }
+            Shape::Struct { fields, .. } => fields.iter().find_map(|f| f.number(names, index))?,
+            Shape::Array { element, count } if index < *count => {
+                let element = Self { name: self.name.clone(), at: 0, shape: (**element).clone() };
+                element.number(names, 0)?.moved_to_element(index, element.size())?
+            }
+            _ => return None,
+        };
+        Some(inner.moved_to(self.at.checked_add(inner.at)?))
+    }
+
+    fn moved_to_element(&self, index: usize, size: usize) -> Option<Self> {
+        let before = index.checked_mul(size).and_then(|bytes| u64::try_from(bytes).ok())?;
+        Some(self.moved_to(self.at.checked_add(before)?))
+    }
+
+    /// Puts `value` there in `bytes`, as [`Place::read`] would find it; whether it is a number that can hold it.
+    fn write(&self, bytes: &mut [u8], value: u64) -> bool {
+        let Shape::Number { size, signed } = self.shape else { return false };
+        let bits = (size as u64 * 8).saturating_sub(u64::from(signed));
+        let fits = bits >= 64 || value >> bits == 0;
+        let at = usize::try_from(self.at).unwrap_or(usize::MAX);
+        let Some(to) = bytes.get_mut(at..).and_then(|rest| rest.get_mut(..size)).filter(|_| fits) else {
+            return false;
+        };
+        let raw = if cfg!(target_endian = "big") { value.to_be_bytes() } else { value.to_le_bytes() };
+        let from = if cfg!(target_endian = "big") { raw.len().checked_sub(size) } else { Some(0) };
+        let Some(raw) = from.and_then(|from| raw.get(from..)?.get(..size)) else { return false };
+        to.copy_from_slice(raw);
+        true
+    }
+
     /// The same variable at another place.
     #[must_use]
     pub fn moved_to(&self, at: u64) -> Self {
@@ -165,6 +212,20 @@ impl Layout {
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         Self::read(bytes).unwrap_or_default()
+    }
+
+    /// Puts `values` into per-CPU variables in `block`: all, or none where one of them is not there or cannot hold its number.
+    #[must_use]
+    pub fn write(&self, block: &mut [u8], values: &[StateValue]) -> bool {
+        let mut after = block.to_vec();
+        let all = values.iter().all(|v| {
+            let place = self.per_cpu.iter().find_map(|p| p.number(v.names, v.index));
+            place.is_some_and(|place| place.write(&mut after, v.value))
+        });
+        if all {
+            block.copy_from_slice(&after);
+        }
+        all
     }
 
     fn read(bytes: &[u8]) -> Option<Self> {
@@ -357,6 +418,27 @@ mod tests {
         assert_eq!(shape.read(&[1, 2]), Value::Other);
         let bits = Shape::Bits { shift: 3, count: 2, signed: false };
         assert_eq!(bits.read(&[0b1_0000]), Value::Number(2));
+    }
+
+    #[test]
+    fn a_number_is_found_by_its_name_and_written_in_place() {
+        let word = Shape::Number { size: 4, signed: false };
+        let place = |name: &str, at, shape| Place { name: name.to_owned(), at, shape };
+        let ring = Shape::Array { element: Box::new(word.clone()), count: 3 };
+        let pair = Shape::Struct { size: 8, fields: vec![place("ups", 4, word.clone())] };
+        let rungs = Shape::Array { element: Box::new(pair), count: 2 };
+        let fields = vec![place("slot", 0, word), place("ring", 4, ring), place("rungs", 16, rungs)];
+        let history = place("history", 8, Shape::Struct { size: 32, fields });
+        for (name, index, at) in [("slot", 0, 8), ("ring", 2, 20), ("ups", 1, 36)] {
+            let found = history.number(&["other", name], index).unwrap();
+            assert_eq!((found.at, found.size()), (at, 4), "{name}");
+            let mut bytes = [0; 40];
+            assert!(found.write(&mut bytes, u32::MAX.into()) && !found.write(&mut bytes, 1 << 32));
+            assert_eq!(found.read(&bytes).value, Value::Number(u32::MAX.into()));
+            assert_eq!(bytes.iter().filter(|b| **b != 0).count(), 4, "no other byte");
+        }
+        assert!(history.number(&["slot"], 1).or(history.number(&["ring"], 3)).is_none());
+        assert!(!history.write(&mut [0; 40], 0), "no number");
     }
 
     #[test]

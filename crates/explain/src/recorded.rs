@@ -200,7 +200,13 @@ impl<'d, D: Decisions<Error = Infallible>, P: Fn(&Governor) -> Result<Governor, 
             let mut instance = loader.load_explaining(self.decisions.tick_period_ns())?;
             let (slot, mut follower) = Follower::of_only_cpu(&mut instance, self.decisions)?;
             let mut watch = Watch::new(&mut instance, slot, self.number);
-            self.steps().filter_map(|step| follower.step(&mut watch, &step)).nth(self.at);
+            let mut answers = self.steps().filter_map(|step| {
+                if let Step::State { values, .. } = &step {
+                    watch.restore(values);
+                }
+                follower.step(&mut watch, &step)
+            });
+            answers.nth(self.at);
             Ok(watch.seen)
         })?)
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! One decision among many, watched from inside while the run goes by.
 
-use idlewise_governor::{Choice, Device, Inputs, Instance, Slot, Variable};
+use idlewise_governor::{Choice, Device, Inputs, Instance, Slot, StateValue, Variable};
 use idlewise_idle::{Chooser, Moment, TickAhead};
 use idlewise_model::{Entry, Ledger};
 use serde::{Deserialize, Serialize};
@@ -71,6 +71,11 @@ impl<'i> Watch<'i> {
             instance.mute();
         }
         Self { instance, slot, before: Some(decision), seen: None }
+    }
+
+    /// Gives the governor the state of a kernel's, where it has such variables.
+    pub(crate) fn restore(&mut self, values: &[StateValue]) {
+        let _ = self.instance.restore(self.slot, values);
     }
 }
 

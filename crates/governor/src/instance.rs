@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use idlewise_debuginfo::{Fault, Layout, Lines, Variable};
+use idlewise_debuginfo::{Fault, Layout, Lines, StateValue, Variable};
 use idlewise_model::{IdleTable, near};
 
 use crate::abi::{CpuDevice, Device, Inputs};
@@ -278,6 +278,13 @@ impl Instance {
     #[must_use]
     pub fn memory(&self, slot: Slot) -> Vec<Variable> {
         self.object.memory(slot.index(), &self.layout)
+    }
+
+    /// Gives the governor the state about a CPU that `values` say. Whether it could: a plain copy of a governor, one with other names
+    /// and one that is not in C keep the state that they have.
+    #[must_use]
+    pub fn restore(&mut self, slot: Slot, values: &[StateValue]) -> bool {
+        self.object.restore(slot.index(), &self.layout, values)
     }
 
     /// The CPU as its governor sees it.

@@ -69,7 +69,7 @@ pub use choice::Choice;
 pub use diagnostics::Problem;
 pub use error::GovernorError;
 pub use governor::Governor;
-pub use idlewise_debuginfo::{Fault, FaultKind, Value, Variable};
+pub use idlewise_debuginfo::{Fault, FaultKind, StateValue, Value, Variable};
 pub use instance::{Instance, MAX_CPUS, Slot};
 pub use isolate::Loader;
 pub use kernel_tree::{expand, files_in_folder};

@@ -10,7 +10,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use idlewise_debuginfo::{Layout, Variable};
+use idlewise_debuginfo::{Layout, StateValue, Variable};
 use idlewise_model::IdleTable;
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
@@ -320,6 +320,15 @@ impl Object {
             found.push(place.moved_to(0).read(bytes));
         }
         found
+    }
+
+    /// Puts `values` into variables of a CPU, as [`Layout::write`].
+    pub(crate) fn restore(&mut self, index: usize, layout: &Layout, values: &[StateValue]) -> bool {
+        let Some(block) = self.blocks.get_mut(index) else { return false };
+        // SAFETY: a line is plain bytes, the block is this structure's own, and no C code runs meanwhile.
+        let bytes =
+            unsafe { std::slice::from_raw_parts_mut(block.as_mut_ptr().cast::<u8>(), block.len() * LINE) };
+        layout.write(bytes, values)
     }
 
     fn set_param(&mut self, index: usize, raw: u64) {

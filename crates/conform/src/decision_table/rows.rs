@@ -5,6 +5,7 @@ use std::io::{BufReader, Read};
 use std::path::Path;
 
 use idlewise_files::TableText;
+use idlewise_governor::StateValue;
 use idlewise_model::{IdleTable, LATEST_NS, NO_LATENCY_LIMIT_NS, StateIndex};
 
 use super::row::Row;
@@ -14,6 +15,8 @@ use idlewise_recording::error::CommandError;
 pub(super) struct Rows {
     name: String,
     columns: Columns,
+    /// The columns of the governor's state that are there.
+    state: Vec<StateColumn>,
     records: csv::StringRecordsIntoIter<Box<dyn Read>>,
 }
 
@@ -76,7 +79,8 @@ impl Rows {
             columns.push((name, at));
         }
         let name = path.display().to_string();
-        Ok(Self { name, columns: Columns(columns), records: reader.into_records() })
+        let state = state_columns(&head);
+        Ok(Self { name, columns: Columns(columns), state, records: reader.into_records() })
     }
 
     /// The next row as it is in the file, and its CPU.
@@ -92,6 +96,12 @@ impl Rows {
         self.cells(record).row(line(record), table).map_err(|why| self.fail(record, &why))
     }
 
+    /// The governor's state after the choice of a row; nothing where the file does not have it.
+    pub(super) fn state(&self, record: &csv::StringRecord) -> Result<Vec<StateValue>, CommandError> {
+        let values = self.state.iter().map(|column| column.value(record));
+        values.collect::<Result<_, _>>().map_err(|why| self.fail(record, &why))
+    }
+
     fn cells<'a>(&'a self, record: &'a csv::StringRecord) -> Cells<'a> {
         Cells { record, columns: &self.columns }
     }
@@ -99,6 +109,72 @@ impl Rows {
     fn fail(&self, record: &csv::StringRecord, why: &str) -> CommandError {
         CommandError::File { path: self.name.clone(), why: format!("line {}: {why}", line(record)) }
     }
+}
+
+/// A column with a number of the governor's state.
+struct StateColumn {
+    name: String,
+    at: usize,
+    /// As in [`StateValue`].
+    names: &'static [&'static str],
+    index: usize,
+    /// What the number is below: C takes some for an index.
+    below: u64,
+    /// What an empty cell stands for.
+    empty: Option<u64>,
+}
+
+impl StateColumn {
+    fn value(&self, record: &csv::StringRecord) -> Result<StateValue, String> {
+        let text = record.get(self.at).unwrap_or("");
+        let number = if text.is_empty() { self.empty } else { text.parse().ok() };
+        let Some(value) = number.filter(|n| *n < self.below) else {
+            return Err(format!(
+                "column {}: {text:?} is no number below {} of the governor's state",
+                self.name, self.below
+            ));
+        };
+        Ok(StateValue { names: self.names, index: self.index, value })
+    }
+}
+
+/// A 32-bit number, and a time up to `KTIME_MAX`.
+const U32_END: u64 = 1 << 32;
+const TIME_END: u64 = 1 << 63;
+
+/// The columns of menu's state in a file with this head, or those of ladder's; none where one is missing.
+fn state_columns(head: &csv::StringRecord) -> Vec<StateColumn> {
+    let column = |name: &str, names, index, below| {
+        let at = head.iter().position(|h| h == name)?;
+        Some(StateColumn { name: name.to_owned(), at, names, index, below, empty: None })
+    };
+    // As many as there are, from 0.
+    let numbered = |name: &str, names: &'static [&'static str]| -> Vec<StateColumn> {
+        (0..).map_while(|i| column(&format!("{name}{i}"), names, i, U32_END)).collect()
+    };
+    let mut factors = numbered("menu_cf", &["correction_factor", "factor"]);
+    let intervals = numbered("menu_iv", &["intervals"]);
+    let single = [
+        // Without a question the kernel's menu puts KTIME_MAX there.
+        column("menu_sleep_length_ns", &["next_timer_ns"], 0, TIME_END)
+            .map(|c| StateColumn { empty: Some(TIME_END - 1), ..c }),
+        column("menu_bucket", &["bucket"], 0, factors.len() as u64),
+        column("menu_interval_ptr", &["interval_ptr", "interval_slot"], 0, intervals.len() as u64),
+    ];
+    if let [Some(timer), Some(bucket), Some(slot)] = single
+        && !factors.is_empty()
+        && !intervals.is_empty()
+    {
+        factors.extend(intervals.into_iter().chain([timer, bucket, slot]));
+        return factors;
+    }
+    let mut promotions = numbered("ladder_promotions", &["promotion_count", "promotions"]);
+    let demotions = numbered("ladder_demotions", &["demotion_count", "demotions"]);
+    if promotions.len() != demotions.len() {
+        return Vec::new();
+    }
+    promotions.extend(demotions);
+    promotions
 }
 
 /// Where the file is no table, and what was expected there.
