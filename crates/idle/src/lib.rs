@@ -81,6 +81,8 @@ pub struct IdleCpu<'t> {
     ticks: Ticks,
     /// The kernel's `idle_entrytime`: "now" of the sleep length query. The tick due next is the first on the grid after it.
     now_ns: u64,
+    /// Reading, at time 0 here, of the clock that a governor reads, ns.
+    clock_ns: u64,
     tick_stopped: bool,
     disabled: u16,
     costs: LoopCosts,
@@ -116,12 +118,22 @@ impl<'t> IdleCpu<'t> {
             states: States::new(table, 0, NO_LATENCY_LIMIT_NS),
             ticks: Ticks::new(grid),
             now_ns: 0,
+            clock_ns: 0,
             tick_stopped: false,
             disabled: 0,
             costs: LoopCosts::NONE,
             stay,
             before_polling: None,
         }
+    }
+
+    /// The same CPU, where the clock that a governor reads shows `clock_ns` at time 0 here. Times here do not change, but that clock
+    /// ends at `KTIME_MAX`, and the sleep length without a timer is the time to its end.
+    #[must_use]
+    pub fn with_clock_at(mut self, clock_ns: u64) -> Self {
+        self.clock_ns = clock_ns;
+        self.ticks = self.ticks.ending_at(NEVER_AT_NS - clock_ns);
+        self
     }
 
     /// Entries of the ledger tell from now on what the idle loop itself takes; without this, nothing.
@@ -228,7 +240,7 @@ impl<'t> IdleCpu<'t> {
         self.states.set_limit(moment.latency_limit_ns);
         let was_stopped = self.tick_stopped;
         let inputs = Inputs {
-            now_ns: moment.start_ns,
+            now_ns: moment.start_ns + self.clock_ns,
             sleep_length_ns: query.sleep_length_ns,
             delta_tick_ns: query.delta_tick_ns,
             latency_limit_ns: moment.latency_limit_ns,
@@ -311,7 +323,7 @@ impl<'t> IdleCpu<'t> {
             None => ledger.entry(&entry),
             Some(breach) => wrong(ledger, &Entry { breach, ..entry }),
         }
-        chooser.reflect(state, left.handled_at_ns);
+        chooser.reflect(state, left.handled_at_ns + self.clock_ns);
         if left.handled_at_ns > left.exit_at_ns || left.cause != WakeCause::PollLimit {
             self.now_ns = left.handled_at_ns;
         }

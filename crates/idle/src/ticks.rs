@@ -28,6 +28,8 @@ pub struct Ticks {
     inverse: u64,
     /// Times less than this after the phase need no division, ns.
     reach_ns: u64,
+    /// When the CPU's clock shows `KTIME_MAX`, ns.
+    end_ns: u64,
 }
 
 impl Ticks {
@@ -35,7 +37,12 @@ impl Ticks {
     #[must_use]
     pub fn new(grid: TickGrid) -> Self {
         let reach_ns = if grid.period_ns <= LONGEST_PERIOD_NS { FARTHEST_NS } else { 0 };
-        Self { grid, inverse: u64::MAX / grid.period_ns, reach_ns }
+        Self { grid, inverse: u64::MAX / grid.period_ns, reach_ns, end_ns: NEVER_AT_NS }
+    }
+
+    /// The same on a CPU whose clock shows `KTIME_MAX` at `end_ns`.
+    pub(crate) fn ending_at(self, end_ns: u64) -> Self {
+        Self { end_ns, ..self }
     }
 
     /// Distance of two ticks, ns.
@@ -70,7 +77,7 @@ impl Ticks {
             Timers::Pending { hrtimer_at_ns, wheel_at_ns, tick_needed } => {
                 let tick_at_ns = self.after(now_ns);
                 // No timer lies beyond the end of time.
-                let hrtimer_at_ns = hrtimer_at_ns.min(NEVER_AT_NS);
+                let hrtimer_at_ns = hrtimer_at_ns.min(self.end_ns);
                 let until = |at_ns: u64| at_ns.min(hrtimer_at_ns).wrapping_sub(now_ns) as i64;
                 // The next tick is one period after the last jiffies update.
                 let expiry_ns = if tick_needed { tick_at_ns } else { wheel_at_ns };

@@ -19,5 +19,5 @@ pub mod watch;
 pub use energy::{Counters, Energy, UPDATE_NS};
 pub use error::SimError;
 pub use idlewise_platform::Costs;
-pub use machine::{ClockSpec, CpuSpec, FairKind, Machine, Placement, Placing, Point};
+pub use machine::{ClockSpec, CpuSpec, FairKind, Machine, Placement, Placing, Point, UPTIME_NS};
 pub use watch::{HrtimerOf, IrqKind, SimEvent, Watch};

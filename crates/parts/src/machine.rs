@@ -8,6 +8,11 @@ use idlewise_model::{IdleTable, TickGrid};
 use idlewise_platform::{ClockPolicy, Cluster, Costs, EnergyTable, Package, Platform, PowerLimits};
 use idlewise_workload::{Calibration, Workload};
 
+/// How long a simulated machine has been up when a run begins, ns: 300 s. So much before its wrap does Linux's count of ticks begin
+/// (`INITIAL_JIFFIES`); near 0 of the clock menu's product of a factor with `KTIME_MAX - now` wraps to 0, where no machine that is
+/// measured ever is. Times of a run count from its begin; only governors and written traces have this clock.
+pub const UPTIME_NS: u64 = 300_000_000_000;
+
 /// A machine with a kernel on it.
 #[derive(Clone, Debug)]
 pub struct Machine<'p> {

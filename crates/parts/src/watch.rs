@@ -28,6 +28,8 @@ pub enum SimEvent {
         prev: Option<u32>,
         /// That sleeps now, or is gone.
         prev_sleeps: bool,
+        /// It counts as waiting for I/O until it is woken.
+        prev_in_io: bool,
         next: Option<u32>,
     },
     /// An idle state is entered.

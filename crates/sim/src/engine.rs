@@ -29,7 +29,7 @@ use idlewise_parts::queue::{Irq, Queue, QueuedEvent};
 use idlewise_parts::rcu::Rcu;
 use idlewise_parts::timers::{NEVER_NS, Waiter};
 use idlewise_parts::watch::{HrtimerOf, IrqKind, SimEvent, Watch};
-use idlewise_parts::{Machine, SimError};
+use idlewise_parts::{Machine, SimError, UPTIME_NS};
 
 /// Runs `workload` on `machine` with `governor` for the time of `setting`.
 ///
@@ -63,7 +63,7 @@ impl<'a, W: Watch> Sim<'a, W> {
         let mut cpus = Vec::new();
         for spec in &machine.cpus {
             let slot = governor.add_cpu(spec.number, spec.table, spec.capacity)?;
-            let idle = IdleCpu::new(spec.number, spec.table, machine.grid);
+            let idle = IdleCpu::new(spec.number, spec.table, machine.grid).with_clock_at(UPTIME_NS);
             cpus.push(Cpu::new(idle, slot, spec.capacity, machine.grid.after(0)));
         }
         let mut sim = Self {

@@ -246,7 +246,9 @@ impl<W: Watch> Sim<'_, W> {
         self.load.tell(|w| w.switch(c as u32, to, sleeps, now_ns));
         let prev_sleeps = prev.is_some() && runs.is_none();
         if prev.is_some() || next.is_some() {
-            self.watch.seen(self.now_ns, c as u32, SimEvent::Switch { prev, prev_sleeps, next });
+            let prev_in_io = prev_sleeps && prev.is_some_and(|p| self.tasks[p].in_io);
+            let what = SimEvent::Switch { prev, prev_sleeps, prev_in_io, next };
+            self.watch.seen(self.now_ns, c as u32, what);
         }
         if let Some(p) = prev
             && let Some(to) = self.tasks[p].push_to.take()

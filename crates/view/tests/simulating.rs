@@ -8,7 +8,7 @@ use idlewise_experiment::simulate::{SimulateReport, SimulateRequest, TraceTo, si
 use idlewise_explain::convert::Form;
 use idlewise_recording::RecordingOptions;
 use idlewise_report::Format;
-use idlewise_study::replay::{Per, ReplayRequest, replay};
+use idlewise_study::replay::{Per, ReplayReport, ReplayRequest, replay};
 use idlewise_study::score::score;
 
 fn request(workload: &str) -> SimulateRequest {
@@ -171,7 +171,6 @@ fn what_cannot_be_simulated_is_refused_in_words() {
 fn a_trace_of_a_run_is_replayed_as_it_was_simulated() {
     let folder = tempfile::tempdir().unwrap();
     for governor in ["menu-6.1", "teo-6.1", "ladder"] {
-        let path = folder.path().join(format!("{governor}.txt"));
         let asked = SimulateRequest {
             platform: "pixel6".to_owned(),
             governors: vec![governor.to_owned()],
@@ -181,19 +180,8 @@ fn a_trace_of_a_run_is_replayed_as_it_was_simulated() {
             duration_ns: Some(5_000_000_000),
             ..request("frames")
         };
-        let file = std::fs::File::create(&path).unwrap();
-        let to = TraceTo { form: Form::Text, file: &file, path: path.clone() };
-        let simulated = simulate(&asked, Some(&to), &|_, _| {}).unwrap();
-        std::fs::write(path.with_extension("toml"), sidecar(&asked)).unwrap();
-        let replayed = replay(
-            &ReplayRequest {
-                traces: vec![path.clone()],
-                governors: vec![governor.to_owned()],
-                ..ReplayRequest::default()
-            },
-            &|_, _| {},
-        )
-        .unwrap();
+        let (path, simulated) = written(&asked, governor, folder.path());
+        let replayed = replayed(&path, governor);
         let trace = &replayed.traces[0];
         let fidelity = trace.fidelity.as_ref().unwrap();
         assert!(
@@ -209,9 +197,61 @@ fn a_trace_of_a_run_is_replayed_as_it_was_simulated() {
     }
 }
 
+/// The clock of a machine that has just been switched on makes menu poll where there is no timer: simulated ones have been up.
+#[test]
+fn a_run_on_any_machine_is_replayed_as_it_was_simulated() {
+    let folder = tempfile::tempdir().unwrap();
+    for (workload, platform) in [
+        ("web", "skylake-sp"),
+        ("requests", "skylake-sp"),
+        ("reads", "skylake-sp"),
+        ("requests", "zen-server"),
+        ("requests", "power9"),
+        ("frames", "pixel6"),
+    ] {
+        for governor in ["menu", "menu-6.1", "teo", "ladder"] {
+            let asked = SimulateRequest {
+                platform: platform.to_owned(),
+                governors: vec![governor.to_owned()],
+                cpufreq: vec!["schedutil".to_owned()],
+                signals: vec!["pelt".to_owned()],
+                duration_ns: Some(2_000_000_000),
+                repeat: 1,
+                ..request(workload)
+            };
+            let (path, _) = written(&asked, &format!("{workload}-{platform}-{governor}"), folder.path());
+            let replayed = replayed(&path, governor);
+            let fidelity = replayed.traces[0].fidelity.as_ref().unwrap();
+            let of = format!("{governor} under {workload} on {platform}: {fidelity:?}");
+            assert!(fidelity.decisions > 90, "{of}");
+            for pct in [fidelity.same_state_pct, fidelity.same_tick_pct] {
+                assert!(pct.is_some_and(|pct| pct >= 99.0), "{of}");
+            }
+            if workload == "web" && governor == "menu" {
+                let judged = score(&path, &RecordingOptions::default(), Per::All, None).unwrap();
+                assert!(judged.score.wakeups < 1_000, "{}", judged.score.wakeups);
+            }
+        }
+    }
+}
+
+/// The recording of the only run that `asked` asks for, and its report.
+fn written(asked: &SimulateRequest, name: &str, folder: &Path) -> (PathBuf, SimulateReport) {
+    let path = folder.join(format!("{name}.txt"));
+    let file = std::fs::File::create(&path).unwrap();
+    let to = TraceTo { form: Form::Text, file: &file, path: path.clone() };
+    let report = simulate(asked, Some(&to), &|_, _| {}).unwrap();
+    std::fs::write(path.with_extension("toml"), sidecar(asked)).unwrap();
+    (path, report)
+}
+
+fn replayed(path: &Path, governor: &str) -> ReplayReport {
+    let (traces, governors) = (vec![path.to_owned()], vec![governor.to_owned()]);
+    replay(&ReplayRequest { traces, governors, ..ReplayRequest::default() }, &|_, _| {}).unwrap()
+}
+
 /// One run of `workload`, to be compared with others: the request and the recording.
 fn traced(workload: &str, folder: &Path) -> (SimulateRequest, PathBuf) {
-    let path = folder.join(format!("{workload}.txt"));
     let asked = SimulateRequest {
         governors: vec!["teo".to_owned()],
         cpufreq: vec!["schedutil".to_owned()],
@@ -220,10 +260,7 @@ fn traced(workload: &str, folder: &Path) -> (SimulateRequest, PathBuf) {
         duration_ns: Some(3_000_000_000),
         ..request(workload)
     };
-    let file = std::fs::File::create(&path).unwrap();
-    simulate(&asked, Some(&TraceTo { form: Form::Text, file: &file, path: path.clone() }), &|_, _| {})
-        .unwrap();
-    std::fs::write(path.with_extension("toml"), sidecar(&asked)).unwrap();
+    let (path, _) = written(&asked, workload, folder);
     (asked, path)
 }
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A simulated run as a kernel would have traced it.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use idlewise_model::{
     Entry, Event, EventKind, HrtimerMode, Ipi, Ledger, Miss, Outcome, TickGrid, TimerFlags, Vector,
 };
-use idlewise_parts::{HrtimerOf, IrqKind, Machine, SimEvent, Watch};
+use idlewise_parts::{HrtimerOf, IrqKind, Machine, SimEvent, UPTIME_NS, Watch};
 use idlewise_trace::TraceMeta;
 use idlewise_trace::write::{FtraceText, Names, PerfettoWriter};
 use idlewise_workload::Workload;
@@ -44,8 +45,9 @@ const TASK_MODE: HrtimerMode = HrtimerMode(0);
 /// A wheel timer that stays on its CPU (`TIMER_PINNED`).
 const PINNED: u32 = 0x10_0000;
 const RCU_THREAD: &str = "rcu_preempt";
-/// `TASK_INTERRUPTIBLE`.
+/// `TASK_INTERRUPTIBLE`, and `TASK_UNINTERRUPTIBLE`, in which tasks wait for I/O.
 const SLEEPS: u64 = 1;
+const WAITS: u64 = 2;
 
 /// Writes what it sees.
 pub(crate) struct Tracer<W: Write> {
@@ -55,8 +57,11 @@ pub(crate) struct Tracer<W: Write> {
     cpus: Vec<u32>,
     /// What runs on each CPU, by place.
     running: Vec<i32>,
+    /// Tasks that wait for I/O.
+    in_io: BTreeSet<i32>,
     grid: TickGrid,
     interrupts: Interrupts,
+    /// On the machine's clock.
     now_ns: u64,
     failed: Option<io::Error>,
 }
@@ -164,9 +169,10 @@ impl<W: Write> Tracer<W> {
             },
             cpus: meta.cpus.clone(),
             running: vec![IDLE; meta.cpus.len()],
+            in_io: BTreeSet::new(),
             grid: machine.grid,
             interrupts: Interrupts::of(machine),
-            now_ns: 0,
+            now_ns: UPTIME_NS,
             failed: None,
         };
         tracer.show_wheel();
@@ -247,7 +253,7 @@ impl<W: Write> Ledger for Tracer<W> {
 
 impl<W: Write> Watch for Tracer<W> {
     fn seen(&mut self, at_ns: u64, place: u32, what: SimEvent) {
-        self.now_ns = at_ns;
+        self.now_ns = at_ns + UPTIME_NS;
         let cpu = self.number(place);
         let runs = self.running.get(place as usize).copied().unwrap_or(IDLE);
         let task_timer = |task: u32| TASK_TIMERS + u64::from(task) * TIMER_SIZE;
@@ -276,6 +282,9 @@ impl<W: Write> Watch for Tracer<W> {
             SimEvent::Waking { task, target } => {
                 let (pid, target_cpu) = (pid(Some(task)), self.number(target));
                 self.write(cpu, runs, EventKind::SchedWaking { pid, target_cpu });
+                if self.in_io.remove(&pid) {
+                    self.write(cpu, runs, EventKind::SchedBlockedReason { pid, io_wait: true });
+                }
                 self.write(cpu, runs, EventKind::SchedWakeup { pid, target_cpu, new: false });
             }
             SimEvent::Migrated { task, from, to } => {
@@ -283,16 +292,23 @@ impl<W: Write> Watch for Tracer<W> {
                 let kind = EventKind::SchedMigrateTask { pid: pid(Some(task)), orig_cpu, dest_cpu };
                 self.write(cpu, runs, kind);
             }
-            SimEvent::Switch { prev, prev_sleeps, next } => {
+            SimEvent::Switch { prev, prev_sleeps, prev_in_io, next } => {
                 let (prev_pid, next_pid) = (pid(prev), pid(next));
                 let kind = EventKind::SchedSwitch {
                     prev_pid,
                     prev_prio: PRIO,
-                    prev_state: if prev_sleeps { SLEEPS } else { 0 },
+                    prev_state: match (prev_sleeps, prev_in_io) {
+                        (false, _) => 0,
+                        (true, false) => SLEEPS,
+                        (true, true) => WAITS,
+                    },
                     next_pid,
                     next_prio: PRIO,
                 };
                 self.write(cpu, prev_pid, kind);
+                if prev_in_io {
+                    self.in_io.insert(prev_pid);
+                }
                 if let Some(runs) = self.running.get_mut(place as usize) {
                     *runs = next_pid;
                 }
@@ -317,7 +333,7 @@ impl<W: Write> Watch for Tracer<W> {
             }
             SimEvent::TimerExpired { timer: of } => {
                 let (hrtimer, function, _) = timer(of);
-                let now = i64::try_from(at_ns).unwrap_or(i64::MAX);
+                let now = on_clock(at_ns);
                 self.write(cpu, runs, EventKind::HrtimerExpireEntry { hrtimer, function, now });
             }
             SimEvent::TimerDone { timer: of } => {
@@ -372,8 +388,12 @@ impl<W: Write> Watch for Tracer<W> {
     }
 }
 
+/// A time of the run on the machine's clock, ns.
+fn on_clock(at_ns: u64) -> i64 {
+    i64::try_from(at_ns.saturating_add(UPTIME_NS)).unwrap_or(i64::MAX)
+}
+
 fn started(hrtimer: u64, function: u64, soft_ns: u64, hard_ns: u64, mode: HrtimerMode) -> EventKind {
-    let signed = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
-    let (expires, softexpires) = (signed(hard_ns), signed(soft_ns));
+    let (expires, softexpires) = (on_clock(hard_ns), on_clock(soft_ns));
     EventKind::HrtimerStart { hrtimer, function, expires, softexpires, mode, was_armed: None }
 }
