@@ -324,7 +324,7 @@ fn look(
                 if piece.start_ns < from_ns || end_ns > tasks.to_ns {
                     continue;
                 }
-                tally.entry(&recorded_entry(cpu, piece, &place.table));
+                tally.entry(&recorded_entry(cpu, piece, &place.table, recording.verdict_of()));
                 by_length[length(piece)] += 1;
                 lengths.push(u32::try_from(piece.stay_ns()).unwrap_or(u32::MAX));
             }

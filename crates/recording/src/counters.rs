@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::counter_snapshots::CounterSnapshots;
-use crate::entries::recorded_entry;
+use crate::entries::{VerdictOf, recorded_entry};
 use crate::error::CommandError;
 use crate::recording::Recording;
 
@@ -261,7 +261,7 @@ impl Window {
                     out.across += 1;
                     continue;
                 }
-                tally.entry(&recorded_entry(cpu, piece, table));
+                tally.entry(&recorded_entry(cpu, piece, table, VerdictOf::Table));
                 out.miss(piece);
             }
         }

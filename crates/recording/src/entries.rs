@@ -9,7 +9,7 @@ use idlewise_platform::LOOP_COSTS;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Recomputed verdicts against the recorded `cpu_idle_miss` events, stay by stay.
+/// Recomputed verdicts against the recorded `cpu_idle_miss` events, stay by stay. Scores have the recorded ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct VerdictCheck {
     /// "Too deep" by the kernel.
@@ -30,18 +30,53 @@ pub struct VerdictCheck {
     pub largest_margin_ns: u64,
 }
 
+/// Entry and exit events lie so far outside of the kernel's own reads of the clock, ns, at most: 150 to 450 were measured.
+const OUTSIDE_NS: i64 = 500;
+
+/// Whose verdicts the lines of the ledger have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VerdictOf {
+    /// The recording has the kernel's (`cpu_idle_miss`).
+    Kernel,
+    /// They are worked out from entry and exit events.
+    Table,
+}
+
+impl VerdictOf {
+    fn verdict(self, piece: &Piece, table: &IdleTable) -> Miss {
+        match self {
+            Self::Kernel if piece.flags.has(PieceFlags::MISS_ABOVE) => Miss::Above,
+            Self::Kernel if piece.flags.has(PieceFlags::MISS_BELOW) => Miss::Below,
+            Self::Kernel => Miss::None,
+            Self::Table => verdict(piece, table, 0),
+        }
+    }
+
+    /// Whether the verdict on `piece` depends on what lies between an event and the kernel's read of the clock.
+    #[must_use]
+    pub fn is_unsure(self, piece: &Piece, table: &IdleTable) -> bool {
+        let entered = !piece.flags.has(PieceFlags::REJECTED);
+        entered
+            && self == Self::Table
+            && verdict(piece, table, -OUTSIDE_NS) != verdict(piece, table, OUTSIDE_NS)
+    }
+}
+
+/// By the events, if the idle period had lasted `by_ns` longer.
+fn verdict(piece: &Piece, table: &IdleTable, by_ns: i64) -> Miss {
+    let stay_ns = i64::try_from(piece.stay_ns()).unwrap_or(i64::MAX);
+    table.verdict(piece.state.into(), stay_ns.saturating_add(by_ns), table.disabled_by_default())
+}
+
 /// A recorded stay as a line of the ledger. What the idle loop took is part of what was recorded: [`with_loop`] counts it.
-pub fn recorded_entry(cpu: &CpuTape, piece: &Piece, table: &IdleTable) -> Entry {
+pub fn recorded_entry(cpu: &CpuTape, piece: &Piece, table: &IdleTable, of: VerdictOf) -> Entry {
     let residency_ns = i64::try_from(piece.stay_ns()).unwrap_or(i64::MAX);
     let rejected = piece.flags.has(PieceFlags::REJECTED);
     let stay_ns = residency_ns;
     let outcome = if rejected {
         Outcome::Rejected
     } else {
-        Outcome::Stayed {
-            entered: piece.state,
-            miss: table.verdict(piece.state.into(), residency_ns, table.disabled_by_default()),
-        }
+        Outcome::Stayed { entered: piece.state, miss: of.verdict(piece, table) }
     };
     let tick = if !piece.flags.has(PieceFlags::TICK_KNOWN) {
         TickChoice::Unknown
@@ -100,11 +135,7 @@ impl VerdictCheck {
         if usize::from(piece.state) >= table.len() {
             return;
         }
-        let ours = table.verdict(
-            piece.state.into(),
-            i64::try_from(piece.stay_ns()).unwrap_or(i64::MAX),
-            table.disabled_by_default(),
-        );
+        let ours = verdict(piece, table, 0);
         let above = piece.flags.has(PieceFlags::MISS_ABOVE);
         let below = piece.flags.has(PieceFlags::MISS_BELOW);
         self.kernel_above += u64::from(above);

@@ -12,7 +12,7 @@ use idlewise_tape::file::{self as tape_file, Packed, TapeFileError};
 use crate::arch::Arch;
 use crate::counter_snapshots::CounterSnapshots;
 use crate::decisions::RecordedDecisions;
-use crate::entries::VerdictCheck;
+use crate::entries::{VerdictCheck, VerdictOf};
 use crate::error::CommandError;
 use crate::kernel_governor::KernelGovernor;
 use crate::sidecar::InputsBeside;
@@ -61,6 +61,12 @@ pub struct MachineCheck {
 pub const MACHINE: &str = "machine";
 
 impl Recording {
+    /// Whose verdicts on its idle periods are the best that are known.
+    #[must_use]
+    pub fn verdict_of(&self) -> VerdictOf {
+        if self.machine_check.agreement.is_some() { VerdictOf::Kernel } else { VerdictOf::Table }
+    }
+
     /// Wake events of its CPUs whose sleep length is not certain, and all.
     ///
     /// # Errors

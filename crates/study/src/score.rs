@@ -7,7 +7,7 @@ use idlewise_answer::{
     Answer, Column, Contender, Grade, Group as Rows, Reason, ReasonId, Role, Trust, Verdict,
 };
 use idlewise_model::{Ledger, Note, Piece, PiecesError, TapeCpu};
-use idlewise_report::percent;
+use idlewise_report::{percent, percent_of};
 use idlewise_score::measure::DECIDING;
 use idlewise_score::{Measure, Score, Tally};
 use schemars::JsonSchema;
@@ -19,7 +19,7 @@ use crate::doomed::Doomed;
 use crate::replay::Group;
 use idlewise_recording::counters::CounterCheck;
 pub use idlewise_recording::entries::VerdictCheck;
-use idlewise_recording::entries::{recorded_entry, with_loop};
+use idlewise_recording::entries::{VerdictOf, recorded_entry, with_loop};
 use idlewise_recording::placement::Per;
 use idlewise_recording::refused;
 use idlewise_recording::{CommandError, Recording, RecordingOptions, TraceHead};
@@ -46,8 +46,12 @@ pub struct ScoreReport {
     pub groups: Vec<Group>,
     /// Entries that could not last.
     pub doomed: Doomed,
-    /// How the verdicts agree with the kernel's own, where the trace has them.
+    /// How verdicts by the table agree with the kernel's own, where the trace has these: then the score has them.
     pub agreement: Option<VerdictCheck>,
+    /// Without the kernel's own, idle periods whose verdict depends on the 500 ns by which events and the kernel's reads of the clock
+    /// differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unsure_verdicts: Option<u64>,
     /// How the trace agrees with the kernel's counters, where these were given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counters: Option<CounterCheck>,
@@ -96,6 +100,7 @@ pub fn score(
         groups,
         doomed: Doomed::of(&recording)?,
         agreement: recording.machine_check.agreement,
+        unsure_verdicts: unsure_verdicts(&recording)?,
         counters,
         head,
         answer: Answer::default(),
@@ -115,6 +120,7 @@ pub fn answer(r: &ScoreReport, measures: &[&'static Measure]) -> Answer {
         groups.chain([row(if r.groups.is_empty() { governor } else { "all" }, &r.score)]).collect();
     let mut reasons = Trust::of_recording(&r.head);
     reasons.extend(r.agreement.as_ref().map(agreement));
+    reasons.extend(r.unsure_verdicts.and_then(|unsure| unsure_reason(unsure, r.score.wakeups)));
     reasons.extend(Trust::of_wakes(&r.head));
     reasons.extend(Reason::of_wakeups(r.score.wakeups));
     let who = format!(
@@ -137,7 +143,7 @@ pub fn answer(r: &ScoreReport, measures: &[&'static Measure]) -> Answer {
     }
 }
 
-/// How the recomputed verdicts agree with the kernel's own.
+/// How the recomputed verdicts agree with the kernel's own, which the score has: another machine's table is doubted, not they.
 fn agreement(a: &VerdictCheck) -> Reason {
     let all = a.kernel_above + a.kernel_below;
     let grade = if a.disagree * 100 <= all { Grade::Good } else { Grade::Poor };
@@ -146,6 +152,34 @@ fn agreement(a: &VerdictCheck) -> Reason {
         ReasonId::Verdicts,
         format!("{} of {all} verdicts differ from the kernel's own", a.disagree),
     )
+}
+
+/// Nothing where the shares of a score are known to a percentage point.
+fn unsure_reason(unsure: u64, wakeups: u64) -> Option<Reason> {
+    let matters = unsure * 100 > wakeups;
+    matters.then(|| Reason::new(Grade::Fair, ReasonId::Verdicts, unsure_words(unsure, wakeups)))
+}
+
+/// What [`ScoreReport::unsure_verdicts`] says of a score.
+#[must_use]
+pub fn unsure_words(unsure: u64, wakeups: u64) -> String {
+    format!(
+        "{} % of verdicts depend on 0.5 us between events and the kernel's clock reads",
+        percent(percent_of(unsure, wakeups))
+    )
+}
+
+/// As [`ScoreReport::unsure_verdicts`].
+fn unsure_verdicts(recording: &Recording) -> Result<Option<u64>, PiecesError> {
+    let of = recording.verdict_of();
+    let mut unsure = 0;
+    for cpu in recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable) {
+        let Some(place) = recording.machine.cluster_of(cpu.cpu) else { continue };
+        for block in cpu.pieces.blocks() {
+            unsure += block?.iter().filter(|p| of.is_unsure(p, &place.table)).count() as u64;
+        }
+    }
+    Ok((of == VerdictOf::Table).then_some(unsure))
 }
 
 /// `in C6 for 71 % of the idle time; 2.4 % of wakeups too shallow, 6.0 % too deep`.
@@ -211,7 +245,9 @@ fn tally(recording: &Recording) -> Result<Vec<(u32, &str, Tally<'_>)>, PiecesErr
         let Some(place) = recording.machine.cluster_of(cpu.cpu) else { continue };
         let mut tally = Tally::new(&place.table, &place.energy);
         for block in cpu.pieces.blocks() {
-            let tallied = |piece| tally.entry(&with_loop(recorded_entry(cpu, piece, &place.table)));
+            let tallied = |piece| {
+                tally.entry(&with_loop(recorded_entry(cpu, piece, &place.table, recording.verdict_of())))
+            };
             block?.iter().for_each(tallied);
         }
         tallies.push((cpu.cpu, place.name.as_str(), tally));

@@ -8,7 +8,7 @@ use std::path::Path;
 use idlewise_model::{EventKind, Piece, PieceFlags, TapeCpu};
 use idlewise_platform::{CounterDiff, SysfsDump, diff};
 use idlewise_study::replay::Per;
-use idlewise_study::score::score;
+use idlewise_study::score::{ScoreReport, score};
 use idlewise_testkit::{known, open, recording};
 use idlewise_trace::TraceFile;
 
@@ -78,6 +78,46 @@ fn misses_in_the_trace_stay_within_the_counters_too() {
             }
         }
     }
+}
+
+#[test]
+fn without_the_kernels_verdicts_those_next_to_a_limit_are_counted_and_lower_trust() {
+    let folder = tempfile::tempdir().unwrap();
+    // C1 of a Skylake pays from 2 us on.
+    let text = |stays_ns: &[u64], miss: bool| {
+        let mut text = "# tracer: nop\n#\n".to_owned();
+        for (n, ns) in (0_u64..).zip(stays_ns) {
+            let entry_ns = n * 10_000_000;
+            let mut line = |at_ns: u64, event: &str| {
+                let (s, ns) = (10 + at_ns / 1_000_000_000, at_ns % 1_000_000_000);
+                text += &format!("          <idle>-0     [000] d..2    {s}.{ns:09}: {event}\n");
+            };
+            line(entry_ns, "cpu_idle: state=1 cpu_id=0");
+            line(entry_ns + ns, "cpu_idle: state=4294967295 cpu_id=0");
+            if miss && *ns < 2_300 {
+                line(entry_ns + ns + 100, "cpu_idle_miss: cpu_id=0 state=1 type=above");
+            }
+        }
+        text
+    };
+    let judged = |name: &str, stays_ns: &[u64], miss: bool| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text(stays_ns, miss)).unwrap();
+        score(&path, &known("skylake-sp", ""), Per::All, None).unwrap()
+    };
+    let stays_ns = [[1_000, 1_400, 1_800, 2_200, 2_600, 9_000].as_slice(), &[5_000; 44]].concat();
+    let doubts = |r: &ScoreReport| {
+        r.answer.trust.reasons.iter().filter(|reason| reason.words.contains("0.5 us")).count()
+    };
+    let by_table = judged("table.txt", &stays_ns, false);
+    assert_eq!((by_table.score.states[1].above, by_table.unsure_verdicts), (3, Some(2)));
+    assert_eq!(doubts(&by_table), 1, "{:?}", by_table.answer.trust);
+    let far = judged("far.txt", &[5_000; 50], false);
+    assert_eq!((far.unsure_verdicts, doubts(&far)), (Some(0), 0));
+    // The kernel read its clock later, and earlier, than the events were written.
+    let by_kernel = judged("kernel.txt", &stays_ns, true);
+    assert_eq!((by_kernel.score.states[1].above, by_kernel.unsure_verdicts), (4, None));
+    assert_eq!(doubts(&by_kernel), 0);
 }
 
 /// Verdicts by `governor-behaviour.md` 1.5 from nothing but the trace's own events, and the kernel's.
@@ -175,6 +215,10 @@ fn recomputed_misses_are_the_kernels_but_for_refused_entries() {
         assert_eq!((a.recomputed_above, a.recomputed_below), (v.above, v.below));
         assert_eq!((a.rejected, a.disagree), (refused.len() as u64, others.len() as u64));
         assert_eq!(a.longest_rejected_ns, refused.iter().map(|d| d.1).max().unwrap_or(0));
+        // The score has the kernel's.
+        let missed = report.score.states.iter().fold((0, 0), |(a, b), s| (a + s.above, b + s.below));
+        assert_eq!(missed, (v.kernel_above, v.kernel_below));
+        assert_eq!(report.unsure_verdicts, None);
         assert_eq!(
             report.score.wakeups + report.score.rejected,
             recording.tape.cpus.iter().map(|c| c.pieces.len() as u64).sum::<u64>()

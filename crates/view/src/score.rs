@@ -6,7 +6,7 @@ use idlewise_recording::placement::Per;
 use idlewise_report::{Line, Report, Table, duration, percent, percent_of, span};
 use idlewise_score::{Measure, Place, Score};
 use idlewise_study::compare::cell;
-use idlewise_study::score::{ScoreReport, VerdictCheck};
+use idlewise_study::score::{ScoreReport, VerdictCheck, unsure_words};
 
 use crate::cells::state_table;
 use crate::head::{breach_lines, head_lines, input_lines, state_lines};
@@ -28,6 +28,8 @@ pub fn score(r: &ScoreReport, per: Per) -> Report {
     if let Some(a) = &r.agreement {
         out.preamble.extend(verdict_lines(a));
     }
+    let unsure = r.unsure_verdicts.filter(|unsure| *unsure > 0);
+    out.preamble.extend(unsure.map(|n| Line::new("verdicts", unsure_words(n, r.score.wakeups))));
     out.preamble.extend(r.counters.iter().flat_map(counters::lines));
     out.preamble.extend(tick_line(&r.score));
     out.preamble.push(doomed::line(&r.doomed, &r.head.clock));

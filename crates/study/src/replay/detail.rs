@@ -279,7 +279,7 @@ fn recorded(recording: &Recording, shown: &[(&Workload, u64)]) -> Result<Vec<Sho
         let mut first = First { until_ns: *until_ns, entries: Vec::new() };
         'blocks: for block in cpu.pieces.blocks() {
             for piece in block?.iter() {
-                let entry = recorded_entry(cpu, piece, &place.table);
+                let entry = recorded_entry(cpu, piece, &place.table, recording.verdict_of());
                 if entry.start_ns >= *until_ns {
                     break 'blocks;
                 }
