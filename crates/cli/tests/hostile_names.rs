@@ -91,6 +91,7 @@ fn harmless(args: &[&str], form: &str) -> String {
         assert!(bad.is_empty(), "{args:?}: {bad:?} in {text:?}");
         assert!(!text.lines().any(|l| l == "idlewise: all is well"), "{args:?}: {text}");
     }
+    if out.is_empty() { println!("{err}"); }
     match form {
         // What stands in a string may look like one.
         "json" => {

@@ -65,6 +65,7 @@ fn without_limits_every_byte_is_as_before() {
         let text = printed(&desk, &[&on[..], &["--governor", "menu,teo", "--format", form]].concat());
         let version = format!("\"version\": \"{}\"", env!("CARGO_PKG_VERSION"));
         let text = without_shares_of_entries(&text).replace(&version, "");
+        if std::env::var("PRINT").is_ok() { println!("    (\"{workload}\", \"{platform}\", \"{form}\", {:#x}),", hash(text.as_bytes())); continue; }
         assert_eq!(hash(text.as_bytes()), before, "{workload} on {platform} as {form}");
     }
 }

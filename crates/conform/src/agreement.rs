@@ -60,7 +60,7 @@ impl Agreement {
         Self { source, ..Self::default() }
     }
 
-    /// Compares one decision.
+    /// Counts one decision, with the answer to it here.
     pub fn count(&mut self, decision: &Decision, here: Answer, state: StateKnown) {
         let kernel = &decision.kernel;
         let Some(kernels_state) = kernel.state else {

@@ -35,7 +35,7 @@ pub fn follow<D: Decisions>(loader: &Loader<'_>, decisions: &D) -> Result<Agreem
     }
     let mut agreement = Agreement::new(decisions.source());
     let mut fades = decisions.source() == Source::DecisionTable && !others.is_empty();
-    let mut decided = 0;
+    let (mut decided, mut fading) = (0, Vec::new());
     for step in decisions.steps() {
         let step = step.map_err(Into::into)?;
         let here = fresh.step(&step)?;
@@ -54,10 +54,25 @@ pub fn follow<D: Decisions>(loader: &Loader<'_>, decisions: &D) -> Result<Agreem
                 true if fades => StateKnown::Fades,
                 true => StateKnown::Yes,
             };
-            agreement.count(decision, here.answer, state);
+            if state == StateKnown::Fades {
+                fading.push((*decision, here.answer));
+            } else {
+                count_fading(&mut agreement, &mut fading);
+                agreement.count(decision, here.answer, state);
+            }
         }
     }
+    count_fading(&mut agreement, &mut fading);
     Ok(agreement)
+}
+
+/// Counts the decisions that may depend on a state from before the recording. That excuses a few, not most of them: then it is
+/// another governor that the kernel ran.
+fn count_fading(agreement: &mut Agreement, fading: &mut Vec<(Decision, Answer)>) {
+    let mut alone = Agreement::new(agreement.source);
+    fading.iter().for_each(|(decision, here)| alone.count(decision, *here, StateKnown::Yes));
+    let state = if alone.same * 2 < alone.decisions { StateKnown::Yes } else { StateKnown::Fades };
+    fading.drain(..).for_each(|(decision, here)| agreement.count(&decision, here, state));
 }
 
 /// A copy of a governor with all its CPUs.

@@ -40,7 +40,7 @@ enum Origin {
 struct Foreign {
     /// Its first file, of which it has its name.
     file: PathBuf,
-    /// The others.
+    /// The other files that are linked with it.
     more: Vec<PathBuf>,
     version: Option<Version>,
     name: String,

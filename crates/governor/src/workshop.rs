@@ -80,7 +80,7 @@ pub(crate) struct Source<'a> {
     /// As the user named it.
     pub(crate) given: &'a str,
     pub(crate) file: &'a Path,
-    /// Its other files.
+    /// The other files that are linked with it.
     pub(crate) more: &'a [PathBuf],
     /// The kernel tree around it.
     pub(crate) version: Option<&'a Version>,

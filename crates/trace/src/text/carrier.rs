@@ -56,7 +56,7 @@ impl Carrier {
     }
 }
 
-/// What restores lines.
+/// Ways in which a carrier changed lines.
 enum How {
     People(People),
     Babeltrace(Babeltrace),
@@ -120,7 +120,7 @@ struct People {
     held: Vec<u8>,
     /// How many lines it was wrapped into; 0 before the first.
     lines: usize,
-    /// Something was restored.
+    /// A line was not as it came.
     changed: bool,
     /// The text is quoted-printable (RFC 2045), and its last line goes on in the next one.
     encoded: bool,

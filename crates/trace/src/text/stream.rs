@@ -42,7 +42,7 @@ struct Source<'a> {
     lines: Lines<'a>,
     /// What of each CPU other sections have, up to this time, ns.
     seen_ns: BTreeMap<u32, u64>,
-    /// Its next events.
+    /// Events that were read and not given yet.
     ahead: VecDeque<Event>,
 }
 
