@@ -38,7 +38,10 @@ fn a_recording_goes_into_a_corpus_and_is_found_changed_later() {
     let tape = to.join("mixed.tape");
     fs::write(&tape, "IWTAPE").unwrap();
     let (status, shown, _) = run(&["corpus", "verify", name(&to)]);
-    assert!(status == Some(1) && shown.contains("CHANGED") && shown.contains("6 bytes of another SHA-256"), "{shown}");
+    assert!(
+        status == Some(1) && shown.contains("CHANGED") && shown.contains("6 bytes of another SHA-256"),
+        "{shown}"
+    );
     fs::remove_file(&tape).unwrap();
     let (status, shown, _) = run(&["corpus", "verify", name(&to)]);
     assert!(status == Some(1) && shown.contains("missing"), "{shown}");

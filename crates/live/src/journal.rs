@@ -140,6 +140,14 @@ impl Journal {
         self.note(&Entry::Made { folder: folder.to_owned(), parts })
     }
 
+    /// Notes that the pages of `folder`, an instance that [`Journal::made`] has noted, have been moved: none is moved at the end.
+    ///
+    /// # Errors
+    /// When that cannot be noted.
+    pub fn emptied(&mut self, folder: &Path) -> Result<(), LiveError> {
+        self.note(&Entry::Made { folder: folder.to_owned(), parts: None })
+    }
+
     /// The session has started the process `pid` and will wait for it: if the session is killed before it says
     /// [`Journal::ended`], the guard kills the process with all that it has started.
     pub fn started(&mut self, pid: u32) {

@@ -100,7 +100,7 @@ fn into_parts(
     let header_page = tracefs.read("events/header_page")?;
     let page = DatHead { header_page, ..DatHead::default() }.page_size();
     journal.made(&path, Some(Parts { folder: whole(&plan.parts)?, page }))?;
-    let instance = Instance::make(path, buffer_kib)?;
+    let instance = Instance::make(path.clone(), buffer_kib)?;
     let mut head = describe(host, tracefs, &instance, &facts)?;
     spool::describe(&plan.parts, &head)?;
     let mut spool = Spool::new(&plan.parts, &instance, page)?;
@@ -118,6 +118,7 @@ fn into_parts(
     let span_ns = look::now_ns() - start_ns;
 
     let pages = spool.finish()?;
+    journal.emptied(&path)?;
     let failed = companion.err().map(|e| NoteId::InputsIncomplete.note(e.to_string()));
     let mut notes: Vec<Note> = failed.into_iter().collect();
     notes.extend(look::offline(host, &cpus));
