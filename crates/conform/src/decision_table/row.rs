@@ -137,7 +137,7 @@ impl Row {
     }
 
     /// What the governor was given; the table has neither the utilisation nor the waiters for I/O.
-    fn inputs(&self, grid: TickGrid) -> Inputs {
+    pub(crate) fn inputs(&self, grid: TickGrid) -> Inputs {
         let now_ns = self.start_ns.saturating_add_signed(self.now_rel);
         let programmed_ns = self.hrtimer_rel.map_or(i64::MAX, |rel| rel.saturating_sub(self.now_rel));
         let tick_ns = grid.after(now_ns).wrapping_sub(now_ns) as i64;
