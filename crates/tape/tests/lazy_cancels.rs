@@ -46,7 +46,7 @@ fn the_clock_event_says_for_what_it_is_programmed() {
         [(100_003_000_000, HRTICK_NS), (100_004_000_000, NEVER_NS), (100_002_500_000, 1_490_000)]
     {
         let (piece, known) = period("7.3.4-1", &rearm(next_event));
-        assert_eq!((piece.hrtimer_ns, known), (hrtimer_ns, Confidence::Recorded), "{next_event}");
+        assert_eq!((piece.hrtimer_ns, known), (hrtimer_ns, Confidence::Derived), "{next_event}");
     }
 }
 
@@ -55,7 +55,7 @@ fn without_that_a_cancelled_timer_counts_where_the_kernel_is_known_to_cancel_laz
     for (release, of) in [
         ("7.3.4-1", (HRTICK_NS, Confidence::Bounded)),
         ("7.0.0", (HRTICK_NS, Confidence::Bounded)),
-        ("6.12.117", (NEVER_NS, Confidence::Recorded)),
+        ("6.12.117", (NEVER_NS, Confidence::Derived)),
     ] {
         let (piece, known) = period(release, "");
         assert_eq!((piece.hrtimer_ns, known), of, "{release}");
