@@ -27,6 +27,9 @@ distributed: Any = importlib.import_module("distributed")
 NEXT_TO_A_RECORDING = (".toml", ".csv", ".csv.gz", ".csv.xz")
 """How the names of files end that belong to a recording whose name begins as theirs."""
 
+SCHEMES = ("file", "https", "s3", "gs", "abfs")
+"""What may stand before :// in a URL: storages that give bytes, and nothing that is made of other URLs or of templates."""
+
 ABANDONED_S = 24 * 3600.0
 """A download that nobody has written to for so long is of a process that was killed."""
 
@@ -55,6 +58,8 @@ def storage_of(where: str, options: Mapping[str, Any]) -> tuple[Any, str]:
     """The file system of a URL, and the path in it."""
     fsspec = importlib.import_module("fsspec")
     scheme, _, rest = where.partition("://")
+    if scheme not in SCHEMES or "::" in where:
+        raise Unread(f"{where}: not one URL that begins with {', '.join(f'{s}://' for s in SCHEMES)}")
     # An index of a corpus may lead out of its folder, but to no other host or bucket: these are not given what opens this one.
     host, _, inside = rest.partition("/")
     path = posixpath.normpath("/" + inside.lstrip("/"))
@@ -317,12 +322,13 @@ class Order(distributed.WorkerPlugin):  # type: ignore[misc]
         return {"unread" if of_recording else "failed": reason}
 
 
-def perform(task: Mapping[str, Any]) -> dict[str, Any]:
-    """One task, on a worker. What it came to, or why not, and who did it."""
+def perform(task: Mapping[str, Any]) -> bytes:
+    """One task, on a worker. What it came to, or why not, and who did it: as JSON, which the client reads and nothing else."""
     worker = distributed.get_worker()
+    answer: dict[str, Any] = {"worker": worker.address}
     if task["version"] != _idlewise.__version__:
-        return {"worker": worker.address, "version": _idlewise.__version__}
-    order = worker.plugins.get(task["order"])
-    if order is None:
-        return {"worker": worker.address, "unknown": task["order"]}
-    return {"worker": worker.address, **order.perform(task)}
+        answer["version"] = _idlewise.__version__
+    else:
+        order = worker.plugins.get(task["order"])
+        answer |= {"unknown": task["order"]} if order is None else order.perform(task)
+    return json.dumps(answer).encode()

@@ -47,6 +47,16 @@ def recordings(folder: pathlib.Path) -> pathlib.Path:
     return folder
 
 
+class Unpickled:
+    """Makes a folder where it is unpickled."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def __reduce__(self) -> Any:
+        return os.mkdir, (self.folder,)
+
+
 class Faulty(distributed.WorkerPlugin if not MISSING else object):  # type: ignore[misc]
     """Makes a worker that does not compute right."""
 
@@ -282,8 +292,30 @@ class OnACluster(unittest.TestCase):
 
     def test_an_index_leads_to_no_other_host(self) -> None:
         with mock.patch("fsspec.core.url_to_fs", side_effect=lambda url, **_: (None, url)):
-            _, path = idlewise.dask.worker_side.storage_of("ftp://trusted/c/../../../other/x.tape", {})
-        self.assertEqual(path, "ftp://trusted/other/x.tape")
+            _, path = idlewise.dask.worker_side.storage_of("s3://trusted/c/../../../other/x.tape", {})
+        self.assertEqual(path, "s3://trusted/other/x.tape")
+
+    def test_a_url_is_of_a_storage_and_of_one(self) -> None:
+        with mock.patch("fsspec.core.url_to_fs", side_effect=AssertionError("it was opened")):
+            for url in (
+                "reference://::data:application/json,{}",
+                "reference://x::s3://bucket/refs.json",
+                "s3://bucket/x::https://host/y",
+                "simplecache::s3://bucket/x",
+                "zip://x.tape::s3://bucket/all.zip",
+                "memory://x",
+                "ftp://host/x.tape",
+                "github://owner:repository@main/x.tape",
+            ):
+                with self.subTest(url), self.assertRaisesRegex(idlewise.dask.worker_side.Unread, "not one URL that begins with"):
+                    idlewise.dask.worker_side.storage_of(url, {})
+
+    def test_what_a_worker_sends_is_not_unpickled(self) -> None:
+        ran = self.to.with_name("ran")
+        with mock.patch.object(idlewise.dask.worker_side, "perform", lambda _: Unpickled(str(ran))):
+            with self.assertRaisesRegex(idlewise.Error, "its answer cannot be read: not bytes"):
+                self.sweep()
+        self.assertFalse(ran.exists())
 
     def test_its_arguments_are_those_of_a_sweep_of_recordings(self) -> None:
         own = {"client", "storage", "cache", "cache_bytes", "unencrypted"}
@@ -305,9 +337,9 @@ class OnACluster(unittest.TestCase):
             ([], {"platform": "pixle6"}, "did you mean `pixel6`|no platform"),
             (["/none.dat"], {}, "/none.dat: No such file"),
             (["s3:/"], {}, "No such file"),
-            (["memory://none"], {}, "memory://none: No such file"),
-            (["nosuch://none"], {}, "nosuch://none: "),
-            (["ftp://me:secret@127.0.0.1/x.tape"], {}, "a URL with a password .* by storage="),
+            (["memory://none"], {}, "memory://none: not one URL that begins with file://, https://"),
+            (["nosuch://none"], {}, "nosuch://none: not one URL"),
+            (["https://me:secret@127.0.0.1/x.tape"], {}, "a URL with a password .* by storage="),
         ):
             with self.subTest(words), self.assertRaisesRegex(idlewise.Error, words):
                 self.sweep(*given, **more)
