@@ -618,7 +618,6 @@ fn a_governor_of_several_files_is_compiled_and_linked_as_one() {
         enable: "return two_start(dev->cpu);",
         select: "return two_choose();",
         reflect: "two_learn(dev->last_residency_ns);",
-        ..Parts::default()
     };
     let main = bench.file("main.c", &parts.text());
     let named = std::path::PathBuf::from(format!("{}+learn.c", main.display()));
