@@ -14,7 +14,7 @@
 //! which they differ is not compared ([`follow`]). What comes out is always an [`Agreement`].
 //!
 //! [`own_governor`] and [`recorded_governors`] do this for the governor that a recording names; [`input_accuracy`] compares the
-//! inputs of a tape with recorded ones. PELT, which is no governor, has golden files too ([`pelt`]).
+//! inputs of a tape with recorded ones; [`io_waits`] decides by them what a recording leaves open. PELT, which is no governor, has golden files too ([`pelt`]).
 
 pub mod agreement;
 pub mod decision;
@@ -25,6 +25,7 @@ pub mod follower;
 pub mod golden;
 pub mod golden_file;
 pub mod input_accuracy;
+pub mod io_waits;
 pub mod own_governor;
 pub mod pelt;
 pub mod published;
@@ -36,3 +37,4 @@ pub use agreement::{Agreement, Divergence, StateKnown};
 pub use decision::{Answer, Decision, Decisions, Step};
 pub use divergence::DivergenceKind;
 pub use follower::{Follower, follow};
+pub use io_waits::settle_io_waits;

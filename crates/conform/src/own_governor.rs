@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 
 use idlewise_governor::{Governor, GovernorError, Loader};
-use idlewise_model::{NotKnown, NoteId, TapeCpu};
+use idlewise_model::{CpuTape, NotKnown, NoteId, TapeCpu};
 use idlewise_report::percent_of;
 
 use crate::agreement::Agreement;
@@ -29,7 +29,7 @@ pub fn kernels_own(
         Err(why) => return Ok(Err(why.about("not known: "))),
     };
     let by_data = matches!(recording.governor, KernelGovernor::Recorded(_));
-    match governor.run(|loader| followed(loader, recording)) {
+    match governor.run(|loader| followed(loader, recording, &recording.tape.cpus)) {
         Ok(sum) => Ok(Ok(head(&governor.label(), &sum))),
         Err(GovernorError::IdlePeriods(e)) => Err(e.into()),
         // A name with a parameter that there is not, in a recording, is no reason to leave the rest undone.
@@ -40,11 +40,15 @@ pub fn kernels_own(
     }
 }
 
-/// The kernel's governor led through the tapes of all CPUs.
-fn followed(loader: &Loader<'_>, recording: &Recording) -> Result<Agreement, GovernorError> {
+/// The kernel's governor led through the tapes of all CPUs, `tapes`: those of `recording`, or as they may have been.
+pub(crate) fn followed(
+    loader: &Loader<'_>,
+    recording: &Recording,
+    tapes: &[CpuTape],
+) -> Result<Agreement, GovernorError> {
     let mut sum = Agreement::new(Source::Tape);
     let since = recording.decisions.since();
-    for cpu in recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable) {
+    for cpu in tapes.iter().filter(|c| c.usable == TapeCpu::Usable) {
         let Some(cluster) = recording.machine.cluster_of(cpu.cpu) else { continue };
         let since_ns = since.get(&cpu.cpu).copied();
         sum.merge(follow(loader, &TapeDecisions::new(cpu, cluster, since_ns)?)?);

@@ -195,3 +195,34 @@ fn decisions_of_a_cpu_or_file_that_is_not_there_are_refused_with_its_name() {
     let text = idlewise_testkit::error_text(drive(&menu, nowhere, &machine, 0));
     assert!(text.contains("no-such-file.csv"), "{text}");
 }
+
+/// Of two tables that differ in `nr_iowait` only, menu of 6.1 has made the choices of the one: it divides its latency limit by the
+/// tasks that wait for I/O.
+#[test]
+fn tasks_that_wait_for_io_are_read_from_a_table() {
+    let machine = idlewise_platform::find("pixel6").unwrap();
+    let deepest = machine.clusters[0].table.len() - 1;
+    let same = |waiting: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.csv");
+        let mut text = String::from(
+            "cpu,ts_entry_ns,state,latency_req0,dis0,dis1,tick_stopped_before,idle_calls_delta,n_switch_out,got_tick_prev,\
+             prev_residency_ns,poll_time_limit_prev,idle_entry_rel,hrt_expires_next_rel,menu_sleep_length_ns,menu_tick_wakeup,\
+             exit_rel_ns,residency_ns,nr_iowait\n",
+        );
+        for i in 0..40_u64 {
+            let start = 1_000_000_000 + i * 20_000_000;
+            text += &format!(
+                "0,{start},{deepest},0,0,0,0,1,1,0,10000000,0,-100,10000000,10000100,0,10000000,10000000,{waiting}\n"
+            );
+        }
+        fs::write(&path, text).unwrap();
+        drive(&"menu-6.1".parse().unwrap(), &path, &machine, 0).map_err(|e| e.to_string())
+    };
+    let [none, empty, many] = ["0", "", "60000"].map(|waiting| same(waiting).unwrap());
+    assert!(none.decisions > 20, "{none:?}");
+    assert_eq!((none.other_state, empty.other_state), (0, 0), "{:#?}", none.first);
+    assert_eq!(many.other_state, many.decisions, "{many:?}");
+    let why = same("-1").unwrap_err();
+    assert!(why.contains("column nr_iowait: -1 is no number of tasks"), "{why}");
+}

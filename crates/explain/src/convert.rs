@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A recording in another format, to be looked at elsewhere, with what governors did in it: `idlewise convert`.
 
+use idlewise_conform::settle_io_waits;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -251,7 +252,8 @@ impl Stage {
 
     fn open(request: &ConvertRequest) -> Result<Self, CommandError> {
         let candidates = governors::candidates(&request.governors, &request.setup.kernel_trees)?;
-        let placement = Placement::open_one(&request.trace, &request.setup)?;
+        let mut placement = Placement::open_one(&request.trace, &request.setup)?;
+        settle_io_waits(&mut placement.recordings, &governors::offered([], &request.setup.kernel_trees))?;
         let recording = placement.first()?;
         let workloads = placement.workloads(recording)?;
         let setting = Setting::new(placement.same_machine(recording), request.setup.seed);

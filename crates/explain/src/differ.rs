@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Where two governors part, and where they differ most: `idlewise explain --why-differ`.
 
+use idlewise_conform::settle_io_waits;
+use idlewise_recording::governors;
 use std::path::PathBuf;
 
 use idlewise_governor::Governor;
@@ -93,7 +95,8 @@ struct Compared {
 /// # Errors
 /// [`CommandError`] when recording, platform or governors cannot be read or found.
 pub fn why_differ(request: &WhyDifferRequest) -> Result<WhyDiffer, CommandError> {
-    let placement = Placement::open_one(&request.trace, &request.setup)?;
+    let mut placement = Placement::open_one(&request.trace, &request.setup)?;
+    settle_io_waits(&mut placement.recordings, &governors::offered([], &request.setup.kernel_trees))?;
     let recording = placement.first()?;
     let [a, b] = &request.governors;
     let pair = [a, b].map(|name| hosted(name, &request.setup.kernel_trees));

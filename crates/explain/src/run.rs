@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use idlewise_conform::settle_io_waits;
+use idlewise_recording::governors;
 use std::path::PathBuf;
 
 use idlewise_governor::Governor;
@@ -104,7 +106,8 @@ impl ExplainReport {
 /// # Errors
 /// [`CommandError`] when recording, platform or governor cannot be read or found, or there is no such decision.
 pub fn explain(request: &ExplainRequest) -> Result<ExplainReport, CommandError> {
-    let placement = Placement::open_one(&request.trace, &request.setup)?;
+    let mut placement = Placement::open_one(&request.trace, &request.setup)?;
+    settle_io_waits(&mut placement.recordings, &governors::offered([], &request.setup.kernel_trees))?;
     let recording = placement.first()?;
     let governor = hosted(&request.governor, &request.setup.kernel_trees)?;
     let others = next_to(&governor, &request.others, &request.setup.kernel_trees)?;

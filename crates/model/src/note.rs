@@ -72,6 +72,8 @@ ids! {
     StoodStill "stood-still"
     /// One idle period is most of a CPU's idle time.
     LongIdlePeriod "long-idle-period"
+    /// How many tasks wait for I/O is bounded only, and the kernel's choices tell that none does.
+    NoIoWaits "no-io-waits"
     /// A comparison depends on few wake events.
     FewWakeEvents "few-wake-events"
     /// A difference of latencies is what remains of larger ones in both directions.

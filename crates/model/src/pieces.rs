@@ -96,6 +96,19 @@ impl Pieces {
         }
     }
 
+    /// The same idle periods, each after `change`; where they are in a store, as they are read.
+    #[must_use]
+    pub fn changed(&self, change: fn(&mut Piece)) -> Self {
+        Self(match &self.0 {
+            Held::Memory(all) => {
+                let mut all = all.clone();
+                all.iter_mut().for_each(change);
+                Held::Memory(all)
+            }
+            Held::Stored(store) => Held::Stored(Arc::new(Changed { store: Arc::clone(store), change })),
+        })
+    }
+
     /// All of them, in memory.
     ///
     /// # Errors
@@ -112,6 +125,29 @@ impl Pieces {
     #[must_use]
     pub fn in_memory(&self) -> bool {
         matches!(self.0, Held::Memory(_))
+    }
+}
+
+/// Those of a store, each changed when it is read.
+#[derive(Debug)]
+struct Changed {
+    store: Arc<dyn PieceStore>,
+    change: fn(&mut Piece),
+}
+
+impl PieceStore for Changed {
+    fn periods(&self) -> usize {
+        self.store.periods()
+    }
+
+    fn blocks(&self) -> usize {
+        self.store.blocks()
+    }
+
+    fn read(&self, n: usize) -> io::Result<Vec<Piece>> {
+        let mut block = self.store.read(n)?;
+        block.iter_mut().for_each(self.change);
+        Ok(block)
     }
 }
 
@@ -200,6 +236,17 @@ mod tests {
             }
         }
         assert_ne!(both(3, usize::MAX).0, both(4, usize::MAX).1);
+    }
+
+    #[test]
+    fn a_change_is_made_wherever_they_are() {
+        let (memory, stored) = both(8, usize::MAX);
+        let expected: Pieces = (0..8).map(|n| Piece { iowait: 7, ..piece(n) }).collect();
+        for pieces in [memory, stored] {
+            let changed = pieces.changed(|p| p.iowait = 7);
+            assert_eq!((&changed, changed.in_memory()), (&expected, pieces.in_memory()));
+            assert_ne!(changed, pieces);
+        }
     }
 
     #[test]

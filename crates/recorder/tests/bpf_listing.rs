@@ -57,6 +57,8 @@ fn linux_6_18() -> Btf {
         ("states_usage", usages, 384, 0),
     ];
     structure(&mut b, "cpuidle_device", 640, &device);
+    let count = structure(&mut b, "", 4, &[("counter", int, 0, 0)]);
+    let queue = structure(&mut b, "rq", 3456, &[("nr_iowait", count, 21_888, 0)]);
     let tick = [
         ("flags", long, 0, 0),
         ("last_tick", long, 704, 0),
@@ -79,6 +81,7 @@ fn linux_6_18() -> Btf {
     let menu = structure(&mut b, "menu_device", 80, &menu);
 
     let variables = [
+        ("runqueues", queue, 110_592, 3456),
         ("hrtimer_bases", bases, 115_072, 640),
         ("tick_cpu_sched", tick, 116_448, 232),
         ("cpu_sys_devices", pointer, 168_768, 8),

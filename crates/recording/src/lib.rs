@@ -16,6 +16,7 @@ pub mod file_state;
 pub mod governors;
 pub mod guest;
 pub mod input_files;
+mod io_waits;
 pub mod json_paths;
 pub mod kernel_governor;
 pub mod limits;

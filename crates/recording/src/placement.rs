@@ -119,10 +119,18 @@ impl Placement {
         recording: &Recording,
         lengths: SleepLengths,
     ) -> Result<Vec<Workload>, CommandError> {
-        let usable = |c: &&CpuTape| c.usable == TapeCpu::Usable && self.place(c.cpu).is_some();
-        let cpus = recording.tape.cpus.iter().filter(usable);
-        let workloads: Vec<Workload> = cpus.map(|c| self.workload(c, lengths)).collect::<Result<_, _>>()?;
+        let workloads = self.workloads_of(&recording.tape.cpus, lengths)?;
         if workloads.is_empty() { Err(self.nothing_left(recording)) } else { Ok(workloads) }
+    }
+
+    /// What happens to those of `cpus` that can be used and run somewhere.
+    pub fn workloads_of(
+        &self,
+        cpus: &[CpuTape],
+        lengths: SleepLengths,
+    ) -> Result<Vec<Workload>, PiecesError> {
+        let usable = |c: &&CpuTape| c.usable == TapeCpu::Usable && self.place(c.cpu).is_some();
+        cpus.iter().filter(usable).map(|c| self.workload(c, lengths)).collect()
     }
 
     fn workload(&self, cpu: &CpuTape, lengths: SleepLengths) -> Result<Workload, PiecesError> {

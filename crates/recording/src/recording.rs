@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use idlewise_model::{Note, PiecesError, Tape, TapeCpu};
+use idlewise_model::{CpuTape, Note, PiecesError, Tape, TapeCpu};
 use idlewise_platform::Platform;
 use idlewise_replay::unsure_waits;
 use idlewise_tape::file::{self as tape_file, Packed, TapeFileError};
@@ -35,6 +35,8 @@ pub struct Recording {
     pub machine_contradicted: Option<String>,
     /// It is replayed as if its kernel had ticked so many times a second (`--hz`).
     pub hz_asked: Option<u32>,
+    /// The CPUs of the tape as they were made, where none of their tasks is taken to wait for I/O.
+    pub(crate) all_io_waits: Option<Vec<CpuTape>>,
     /// Decisions with their true inputs, where the trace has them.
     pub decisions: Arc<RecordedDecisions>,
     /// The kernel's idle governor, by who named it.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A recording under all versions of the governors, and where their choices differ.
 
+use idlewise_conform::settle_io_waits;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -124,7 +125,8 @@ impl Run {
         lineages: &[Lineage],
         known: Option<&Misbehaving>,
     ) -> Result<Self, CommandError> {
-        let (placement, setup) = open_recording(path, setup)?;
+        let (mut placement, setup) = open_recording(path, setup)?;
+        settle_io_waits(&mut placement.recordings, &Offered::nothing())?;
         let recording = placement.first()?;
         let workloads = placement.workloads_with(recording, lengths)?;
         let setting = Setting::new(placement.same_machine(recording), setup.seed);

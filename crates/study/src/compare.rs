@@ -7,6 +7,7 @@ pub mod parting;
 mod report;
 mod verdict;
 
+use idlewise_conform::settle_io_waits;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use idlewise_answer::Answer;
@@ -82,7 +83,9 @@ fn compared<T>(
     if a.name() == b.name() && request.a != request.b {
         return Err(CommandError::governor_twice(a.name()));
     }
-    let placement = Placement::open(&request.traces, &request.setup)?;
+    let mut placement = Placement::open(&request.traces, &request.setup)?;
+    let offered = governors::offered([&request.a, &request.b], &request.setup.kernel_trees);
+    settle_io_waits(&mut placement.recordings, &offered)?;
     let stage = Stage { placement: &placement, a, b, request };
     let runs = stage.run_all(progress)?;
     let mut report = stage.report(&runs)?;

@@ -14,6 +14,7 @@ use crate::doomed::Doomed;
 use idlewise_conform::input_accuracy::{self, InputAccuracy};
 use idlewise_conform::own_governor::kernels_own;
 use idlewise_conform::recorded_governors::{self, RecordedGovernor};
+use idlewise_conform::settle_io_waits;
 use idlewise_recording::description::Description;
 use idlewise_recording::file_state::FileState;
 use idlewise_recording::governors::{check_trees, offered};
@@ -352,16 +353,17 @@ fn replayed(
     options: &RecordingOptions,
     trees: &[PathBuf],
 ) -> Result<Option<Replayed>, CommandError> {
-    let recording = match Recording::open(path, options) {
+    let mut recording = match Recording::open(path, options) {
         Ok(recording) => recording,
         Err(CommandError::MachineUnknown { .. }) => return Ok(None),
         Err(e) => return Err(e),
     };
+    let offered = offered([], trees);
+    settle_io_waits([&mut recording], &offered)?;
     let machine = &recording.machine;
     let missing = |cpu: u32| {
         machine.cluster_of(cpu).is_none().then(|| format!("platform {} has no CPU {cpu}", machine.id))
     };
-    let offered = offered([], trees);
     let governor = recording.kernels_governor(&offered)?;
     let fidelity = kernels_own(&recording, &governor)?;
     let head = TraceHead::new(&recording, missing).with_fidelity(&fidelity);

@@ -10,6 +10,7 @@ mod spoken;
 mod stage;
 
 use idlewise_answer::{AskedLimits, ScoredRecording};
+use idlewise_conform::settle_io_waits;
 use idlewise_score::Score;
 use idlewise_score::measure::DECIDING;
 
@@ -100,7 +101,9 @@ pub fn replay_with(
 ) -> Result<(ReplayReport, Option<ReplayDetail>), CommandError> {
     let candidates = governors::candidates(&request.governors, &request.setup.kernel_trees)?;
     let baseline = governors::baseline(request.baseline.as_deref(), &candidates)?;
-    let placement = Placement::open(&request.traces, &request.setup)?;
+    let mut placement = Placement::open(&request.traces, &request.setup)?;
+    let offered = governors::offered(&request.governors, &request.setup.kernel_trees);
+    settle_io_waits(&mut placement.recordings, &offered)?;
     let limits = |text: &String| {
         let energies = placement.used().into_iter().map(|c| &c.energy);
         AskedLimits::read(text, &placement.platform, energies).map_err(limit_error)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A recording or a workload on a machine: what a result of it is kept by, what has to be known of it, how a governor is run on it.
 
+use idlewise_conform::settle_io_waits;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -192,7 +193,8 @@ impl Case {
             Input::Recording { file, setup, .. } => (file, setup),
             Input::Workload(simulated) => return Ok(OpenCase::Workload(Arc::clone(simulated))),
         };
-        let (placement, _) = open_recording(&file.path, setup)?;
+        let (mut placement, _) = open_recording(&file.path, setup)?;
+        settle_io_waits(&mut placement.recordings, &Offered::nothing())?;
         let recording = placement.first()?;
         let workloads = placement.workloads(recording)?;
         let setting = Setting::new(placement.same_machine(recording), setup.seed);

@@ -17,18 +17,24 @@ pub(super) fn lines(s: &Sensitivity) -> Vec<Line> {
         return if worth { vec![Line::new("bounds", hint)] } else { Vec::new() };
     }
     let mut out = vec![Line::new("bounds", format!("sleep lengths are {unsure}; {} tried", TRIED.len()))];
-    out.extend(s.metrics.iter().map(|m| Line::new("", metric(m))));
+    let mut open = "every sleep length compatible with the trace";
+    if s.unsure_io_waits > 0 {
+        let what = format!(
+            "whether tasks in uninterruptible sleep wait for I/O is not certain at {} idle entries; both tried",
+            s.unsure_io_waits
+        );
+        out.push(Line::new("", what));
+        open = "all that the trace leaves open";
+    }
+    out.extend(s.metrics.iter().map(|m| Line::new("", metric(m, open))));
     out
 }
 
-fn metric(m: &MetricSensitivity) -> String {
+fn metric(m: &MetricSensitivity, open: &str) -> String {
     let name = m.metric.replace('_', " ");
     if m.swaps.is_empty() {
-        return format!("the ranking by {name} holds for every sleep length compatible with the trace");
+        return format!("the ranking by {name} holds for {open}");
     }
     let pairs: Vec<String> = m.swaps.iter().map(|[a, b]| format!("{a} and {b}")).collect();
-    format!(
-        "the ranking by {name} does not hold for every sleep length compatible with the trace: it changes between {}",
-        pairs.join(", ")
-    )
+    format!("the ranking by {name} does not hold for {open}: it changes between {}", pairs.join(", "))
 }

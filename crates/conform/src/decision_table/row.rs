@@ -16,6 +16,8 @@ pub struct Row {
     /// The choice; of one that was given up nobody knows.
     pub state: usize,
     pub(super) latency_limit_ns: i64,
+    /// Tasks of the CPU that wait for I/O; 0 where the file does not say.
+    pub(super) iowait: u32,
     /// States that were off, a bit each.
     pub disabled: u16,
     /// The tick was stopped before.
@@ -136,7 +138,7 @@ impl Row {
         }
     }
 
-    /// What the governor was given; the table has neither the utilisation nor the waiters for I/O.
+    /// What the governor was given; the table has no utilisation.
     fn inputs(&self, grid: TickGrid) -> Inputs {
         let now_ns = self.start_ns.saturating_add_signed(self.now_rel);
         let programmed_ns = self.hrtimer_rel.map_or(i64::MAX, |rel| rel.saturating_sub(self.now_rel));
@@ -148,7 +150,7 @@ impl Row {
             delta_tick_ns: self.delta_tick_ns.unwrap_or(computed_ns),
             latency_limit_ns: self.latency_limit_ns,
             util: 0,
-            iowait: 0,
+            iowait: self.iowait,
             random: 0,
             tick_stopped: self.stopped_before,
         }

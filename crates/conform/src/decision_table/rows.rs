@@ -23,7 +23,7 @@ pub(super) struct Rows {
 /// Where each column stands.
 struct Columns(Vec<(&'static str, usize)>);
 
-const NAMES: [&str; 26] = [
+const NAMES: [&str; 27] = [
     "cpu",
     "ts_entry_ns",
     "state",
@@ -50,6 +50,7 @@ const NAMES: [&str; 26] = [
     "delta_tick_ns",
     "prev_state",
     "poll_limit_ns",
+    "nr_iowait",
 ];
 
 /// Those that a file may lack: menu's own, and the last.
@@ -263,6 +264,12 @@ impl Cells<'_> {
         Ok(self.number(name)? > 0)
     }
 
+    /// A number of tasks, where there is one.
+    fn waiting(&self, name: &str) -> Result<u32, String> {
+        let n = self.optional(name)?.unwrap_or(0);
+        u32::try_from(n).map_err(|_| format!("column {name}: {n} is no number of tasks"))
+    }
+
     fn cpu(&self) -> Result<u32, String> {
         let n = self.number("cpu")?;
         u32::try_from(n).map_err(|_| format!("column cpu: {n} is no CPU"))
@@ -284,6 +291,7 @@ impl Cells<'_> {
             start_ns: self.time("ts_entry_ns")?,
             state: if given_up == Some(true) { 0 } else { self.state("state", table)?.get() },
             latency_limit_ns: self.optional("latency_limit_ns")?.unwrap_or(usual_ns),
+            iowait: self.waiting("nr_iowait")?,
             disabled: disabled.map_err(|_| "column disabled: not a mask of 16 states".to_owned())?,
             stopped_before: self.yes("tick_stopped_before")?,
             stop_path: self.yes("idle_calls_delta")?,

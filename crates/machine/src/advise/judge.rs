@@ -372,7 +372,7 @@ impl ReplayBasis {
             guessed: guessed.collect(),
             fidelity: trace.map_or_else(nothing, |t| t.fidelity.clone()),
             sensitivity: trace.map_or_else(
-                || Sensitivity { unsure_waits: 0, waits: 0, metrics: Vec::new() },
+                || Sensitivity { unsure_waits: 0, waits: 0, unsure_io_waits: 0, metrics: Vec::new() },
                 |t| t.sensitivity.clone(),
             ),
             energy_basis: report.platform.energy_basis.clone(),

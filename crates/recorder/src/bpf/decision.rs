@@ -17,6 +17,8 @@ pub struct Decision {
     pub state: Option<u32>,
     /// The latency limit in force, ns; nothing where it could not be read.
     pub latency_limit_ns: Option<i64>,
+    /// Tasks of the CPU that wait for I/O; nothing where the kernel does not say where it counts them.
+    pub iowait: Option<u32>,
     /// Disabled states: bit i for state i.
     pub disabled: u16,
     /// The tick was stopped when the governor was asked.
@@ -239,6 +241,7 @@ impl Record {
                 word(head::LIMIT)?.cast_signed(),
                 word(head::OWN_LIMIT)?.cast_signed(),
             ),
+            iowait: u32::try_from(word(head::IOWAIT)?.cast_signed()).ok(),
             disabled,
             tick_stopped_before: false,
             tick_stopped_after: tick.is_stopped(bytes)?,

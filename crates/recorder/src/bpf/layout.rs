@@ -80,7 +80,9 @@ pub(super) mod head {
     pub(in super::super) const CPU: i16 = 36;
     /// Records of this CPU that found no room, up to here.
     pub(in super::super) const DROPS: i16 = 40;
-    pub(in super::super) const LEN: u32 = 48;
+    /// Tasks of this CPU that wait for I/O; -1 where the kernel does not say where it counts them.
+    pub(in super::super) const IOWAIT: i16 = 48;
+    pub(in super::super) const LEN: u32 = 56;
 
     /// A state is about to be entered.
     pub(in super::super) const ENTERED: u32 = 1;
@@ -176,6 +178,8 @@ pub(super) struct Layout {
     pub(super) bases: u32,
     pub(super) devices: u32,
     pub(super) tick_variable: u32,
+    /// The count of tasks that wait for I/O, in a CPU's variables.
+    pub(super) iowait: Option<u32>,
     pub(super) device: DeviceLayout,
     pub(super) tick: TickLayout,
     pub(super) memory: MemoryLayout,
@@ -234,6 +238,8 @@ impl Layout {
         if record > RECORD_MAX || !record.is_multiple_of(8) {
             return Err(BtfError::Malformed("structs of the idle loop are far larger than in any kernel"));
         }
+        let iowait =
+            || Ok::<_, BtfError>(btf.percpu("runqueues")?.saturating_add(offset("rq", "nr_iowait.counter")?));
         let own_limit = || {
             Ok::<_, BtfError>(OwnLimitPath {
                 devices: btf.percpu("cpu_sys_devices")?,
@@ -245,6 +251,7 @@ impl Layout {
             bases: btf.percpu("hrtimer_bases")?,
             devices: btf.percpu("cpuidle_devices")?,
             tick_variable: btf.percpu("tick_cpu_sched")?,
+            iowait: iowait().ok(),
             device,
             tick,
             memory,

@@ -185,6 +185,12 @@ fn record(a: &mut Assembler, layout: &Layout, maps: Maps, limit: Option<u64>, ki
     a.note("exit and visits start anew");
     a.store_imm(Width::Double, 7, kept::EXIT, 0).store_imm(Width::Double, 7, kept::VISITS, 0);
 
+    a.note("tasks that wait for I/O, runqueues.nr_iowait; -1: not known");
+    a.store_imm(Width::Double, 8, head::IOWAIT, -1);
+    if let Some(offset) = layout.iowait {
+        a.copy(1, 8).add(1, head::IOWAIT.into());
+        read(a, 9, offset, 4);
+    }
     limits(a, layout, limit);
     copy(a, "tick_cpu_sched", 9, layout.tick_variable, layout.tick.window);
     if let Some(window) = layout.memory.window() {

@@ -128,6 +128,11 @@ impl Recorder {
                 "latency limits of single CPUs are not recorded: the kernel does not say where they are",
             ));
         }
+        if layout.iowait.is_none() {
+            notes.push(NoteId::InputsIncomplete.note(
+                "tasks that wait for I/O are not recorded: the kernel does not say where it counts them",
+            ));
+        }
         let limit = find_limit(host, &layout)?;
         if limit.is_none() {
             notes.push(NoteId::InputsIncomplete.note(

@@ -17,7 +17,7 @@ pub struct Table<W> {
 const COLUMNS: &str = "cpu,ts_entry_ns,given_up,state,latency_req0,latency_limit_ns,disabled,dis0,dis1,tick_stopped_before,\
 tick_stopped_after,idle_calls_delta,n_switch_out,got_tick_prev,prev_state,prev_residency_ns,poll_time_limit_prev,poll_limit_ns,\
 idle_entry_rel,next_hrtimer_rel,hrt_expires_next_rel,delta_tick_ns,exit_rel_ns,residency_ns,entered,above_inc,below_inc,\
-rejected_inc";
+rejected_inc,nr_iowait";
 
 impl<W: Write> Table<W> {
     /// A table that goes to `out`.
@@ -122,6 +122,8 @@ fn push(row: &mut String, d: &Decision) {
             let _ = write!(row, ",{},{},{entered},{above},{below},{rejected}", o.exit_ns, o.residency_ns);
         }
     }
+    let iowait = d.iowait.map_or_else(String::new, |n| n.to_string());
+    let _ = write!(row, ",{iowait}");
     match &d.memory {
         Memory::None => {}
         Memory::Menu(menu) => {

@@ -108,6 +108,8 @@ pub struct Sensitivity {
     /// Waits with a sleep length that the recording only bounds, or does not tell at all.
     pub unsure_waits: u64,
     pub waits: u64,
+    /// Idle entries at which the recording does not tell whether tasks in uninterruptible sleep wait for I/O.
+    pub unsure_io_waits: u64,
     /// One for each metric; empty where it was not asked for, or nothing is unsure.
     pub metrics: Vec<MetricSensitivity>,
 }
@@ -128,7 +130,8 @@ pub struct MetricSensitivity {
 pub struct GovernorSensitivity {
     /// The governor with its parameters.
     pub governor: String,
-    /// With each of [`super::TRIED`].
+    /// With each of [`super::TRIED`]; then with the other answer to whether tasks in uninterruptible sleep wait for I/O, where a
+    /// recording leaves that open.
     pub values: Vec<f64>,
 }
 
@@ -269,7 +272,8 @@ impl Sensitivity {
     /// Counts the unsure waits of `recording`.
     pub(super) fn of(recording: &Recording) -> Result<Self, PiecesError> {
         let [unsure_waits, waits] = recording.unsure_waits()?;
-        Ok(Self { unsure_waits, waits, metrics: Vec::new() })
+        let unsure_io_waits = recording.unsure_io_waits()?;
+        Ok(Self { unsure_waits, waits, unsure_io_waits, metrics: Vec::new() })
     }
 
     /// Unsure waits, % of all.

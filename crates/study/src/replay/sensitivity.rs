@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Does the ranking of the governors depend on sleep lengths that the recording does not show for certain?
+//! Does the ranking of the governors depend on sleep lengths, or on waits for I/O, that the recording does not show for certain?
 
 use idlewise_recording::CommandError;
 use idlewise_recording::candidate::{Bound, Candidate, chunks};
@@ -21,7 +21,7 @@ fn measures() -> Vec<&'static Measure> {
 }
 
 impl Sensitivity {
-    /// Compares the scores of `names` under each of [`TRIED`]; governors without a score do not take part.
+    /// Compares the scores of `names` under all that was tried; governors without a score do not take part.
     fn compare(&mut self, names: &[&str], scores: &[Vec<Score>]) {
         let scored = |i: &usize| scores.iter().all(|s| s.get(*i).is_some_and(|s| !s.is_nothing()));
         let known: Vec<(usize, &str)> =
@@ -41,20 +41,29 @@ impl Sensitivity {
 }
 
 impl Stage<'_> {
-    /// Replays with the bounds of the sleep lengths too, where a recording has any that are not certain.
+    /// Replays with the bounds of the sleep lengths too, and with the other answer to whether tasks wait for I/O, where a recording
+    /// leaves them open.
     pub(super) fn try_bounds(&self, report: &mut ReplayReport) -> Result<(), CommandError> {
         // The oracle knows when a CPU wakes and asks for no sleep length.
         let candidates: Vec<&Candidate> =
             self.candidates.iter().filter(|c| !matches!(c, Candidate::Bound(Bound::Oracle))).collect();
         let names: Vec<&str> = candidates.iter().map(|c| c.name()).collect();
         for (recording, trace) in self.placement.recordings.iter().zip(&mut report.traces) {
-            if trace.sensitivity.unsure_waits == 0 {
+            let waits_for_io = trace.sensitivity.unsure_io_waits > 0;
+            if trace.sensitivity.unsure_waits == 0 && !waits_for_io {
                 continue;
             }
             let same_machine = self.placement.same_machine(recording);
-            let mut scores = Vec::new();
+            let mut tried = Vec::new();
             for lengths in TRIED {
-                let workloads = self.placement.workloads_with(recording, lengths)?;
+                tried.push(self.placement.workloads_with(recording, lengths)?);
+            }
+            if waits_for_io {
+                let cpus = recording.other_io_waits();
+                tried.push(self.placement.workloads_of(&cpus, SleepLengths::Taped)?);
+            }
+            let mut scores = Vec::new();
+            for workloads in tried {
                 let runs = candidates
                     .par_iter()
                     .map(|candidate| {
