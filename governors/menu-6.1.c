@@ -33,9 +33,12 @@
  * no_pattern, what recent idle periods without a pattern predict: 0, nothing, as
  * in Linux; 1, the longest of those that are left, if there are four, as in 6.15
  * to 6.18-rc2 and the stable kernels of mid-2025; 2, the longest of all.
+ * rejected_endless, with 1 a rejected entry counts as an endless idle period, so
+ * that it is part of no pattern, as in 6.1.157 and later; with 0 it is ignored.
  *
  * Lineage: the default governor of kernels with a dynamic tick. This form is in
- * 5.13 to 6.5 and in 6.1.y before 6.1.141. The postings of util-aware TEO
+ * 5.13 to 6.5 and in 6.1.y before 6.1.141; 6.1.158 and later differ by
+ * rejected_endless only. The postings of util-aware TEO
  * (2022) and of its fixes (2024) compare themselves with it. The rating is that
  * of menu in Linux.
  */
@@ -75,7 +78,7 @@
  */
 #define MENU_IOWAIT_WEIGHT	10
 
-/* The answer if the recent idle periods show no pattern, us. */
+/* An endless idle period, and the answer if the recent ones show no pattern, us. */
 #define MENU_NO_INTERVAL	U32_MAX
 
 /* A longer idle period is part of no pattern, us. */
@@ -95,12 +98,14 @@
  * @no_pattern: what recent idle periods without a pattern predict: nothing (0),
  *   the longest of those that are left if these are four or more (1), or the
  *   longest of all (2)
+ * @rejected_endless: a rejected entry counts as an endless idle period
  */
 struct menu_tuning {
 	uint intervals;
 	uint decay_shift;
 	uint interesting_ns;
 	uint no_pattern;
+	uint rejected_endless;
 };
 
 /* As in Linux. */
@@ -126,6 +131,10 @@ MODULE_PARM_DESC(interesting_ns,
 module_param_named(no_pattern, menu_tuning.no_pattern, uint, 0444);
 MODULE_PARM_DESC(no_pattern,
 		 "without a pattern expect nothing (0), the longest left (1), the longest (2)");
+
+module_param_named(rejected_endless, menu_tuning.rejected_endless, uint, 0444);
+MODULE_PARM_DESC(rejected_endless,
+		 "a rejected entry is ignored (0), or counts as an endless idle period (1)");
 
 /**
  * struct menu_device - the history of a CPU
@@ -420,8 +429,12 @@ static __always_inline int menu_choose(struct cpuidle_driver *drv, struct cpuidl
 	int idx = -1;
 	int i;
 
-	if (data->needs_update)
+	if (data->needs_update) {
 		menu_update(data, drv, dev, tuning);
+	} else if (tuning->rejected_endless && dev->last_residency_ns == 0) {
+		pr_debug("no idle period was measured: it counts as an endless one\n");
+		menu_push_interval(data, tuning, MENU_NO_INTERVAL);
+	}
 
 	menu_ask_timer(data, &delta_tick_ns);
 	data->bucket = menu_magnitude(data->next_timer_ns) + (iowait ? MENU_MAGNITUDES : 0);
@@ -570,6 +583,7 @@ static int __init menu_governor_init(void)
 {
 	int err = check_param("intervals", menu_tuning.intervals, 1, MENU_INTERVALS_MAX) ?:
 		  check_param("no_pattern", menu_tuning.no_pattern, 0, 2) ?:
+		  check_param("rejected_endless", menu_tuning.rejected_endless, 0, 1) ?:
 		  check_param("decay_shift", menu_tuning.decay_shift, 0, 10) ?:
 		  check_param("interesting_ns", menu_tuning.interesting_ns, 0, NSEC_PER_SEC);
 

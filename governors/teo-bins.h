@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The history of TEO from 2021 to 2024 (Linux 5.14 to 6.10).
+ * The history of TEO from 2021 to 2024 (Linux 5.14 to 6.13).
  *
  * Bin i stands for idle periods from the target residency of state i up to that
  * of state i + 1. A wakeup is a hit if the CPU was idle until the expected
@@ -49,9 +49,12 @@ static uint decay_shift = 3;
 module_param(decay_shift, uint, 0444);
 MODULE_PARM_DESC(decay_shift, "a wakeup takes one part in 2^this from all weights (0 to 10)");
 
+/* A governor in which recent wakeups do not count defines TEO_NO_RECENT. */
 static uint nr_recent = 9;
+#ifndef TEO_NO_RECENT
 module_param(nr_recent, uint, 0444);
 MODULE_PARM_DESC(nr_recent, "number of wakeups that count as recent (1 to 32)");
+#endif
 
 /**
  * struct teo_bin - the wakeups of one bin

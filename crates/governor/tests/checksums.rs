@@ -169,6 +169,24 @@ fn menu_5_13() {
 }
 
 #[test]
+fn menu_6_1_192() {
+    assert_checksums(
+        "menu-6.1:rejected_endless=1",
+        [0x9211_2151_cef5_6dc5, 0xd571_3475_70d9_d13d, 0xbb21_ce44_f88f_2a55, 0xd355_4efd_d8e9_ed35],
+        "11155d5jnnbd9d95n15nbbfbnn5nb7jbnfn1n59b77f7ffnb",
+    );
+}
+
+#[test]
+fn menu_6_12_117() {
+    assert_checksums(
+        "menu-6.12",
+        [0x1bad_8c84_cada_b504, 0xb9f6_aeca_8026_849f, 0x9fdb_59ca_0c39_345f, 0x4955_e62b_d062_c803],
+        "50075d5nnnbd9dd5n15nbbfbnn5nb7jbnfn5n59b77f7ffnb",
+    );
+}
+
+#[test]
 fn menu_7_1() {
     assert_checksums(
         "menu",
@@ -255,6 +273,24 @@ fn teo_6_6() {
         "teo-6.6",
         [0xf2e5_ceb5_957e_bbb2, 0x1829_8047_628d_acd6, 0x6966_42bf_8262_e545, 0xfd00_fc4a_02b1_f202],
         "5jb45d5njnbd9dd5n05nbbnbnn4nbnnbnnn4j59bnnn4nnnn",
+    );
+}
+
+#[test]
+fn teo_6_12_64() {
+    assert_checksums(
+        "teo-6.12",
+        [0x9fbc_0f53_81af_1f32, 0xe0c0_4a68_3879_265e, 0xc7f5_7e43_b91d_b575, 0x7a3a_499e_0d3d_877c],
+        "5n745d5nnnbd9dd5n05nbbfbnn4nb7jbnfn5n59b77f4ffnb",
+    );
+}
+
+#[test]
+fn teo_6_11() {
+    assert_checksums(
+        "teo-6.12:residency_guard=1",
+        [0x162a_a1fe_3523_465f, 0x9106_5151_fb23_0436, 0xffb8_2754_74d7_8ced, 0x4312_0f92_da24_585a],
+        "5nb45d5nnnbd9dd5n05nbbnbnn4nbnnbnnn5n59bnnn4nnnn",
     );
 }
 

@@ -28,8 +28,10 @@ use crate::versions::{Lineage, Of};
 pub const BISECT_SCHEMA: &str = "idlewise.bisect/1";
 
 /// Versions that ship with idlewise, in the order in which kernels, or postings, had them. docs/governors has each one's lineage.
-const LINEAGES: [&[&str]; 2] =
-    [&["teo-5.6", "teo-6.1", "teo-util", "teo-6.6", "teo-fixed", "teo"], &["menu-6.1", "menu"]];
+const LINEAGES: [&[&str]; 2] = [
+    &["teo-5.6", "teo-6.1", "teo-util", "teo-6.6", "teo-fixed", "teo-6.12", "teo"],
+    &["menu-6.1", "menu-6.12", "menu"],
+];
 
 /// The switches of `teo-fixed`, one for each of its patches, in the order of the posting.
 const PATCHES: [&str; 6] = [
