@@ -162,13 +162,6 @@ impl IdleTable {
         Self { refused: refused & there, ..self }
     }
 
-    /// The same table with the states switched off from the start for which `off` says so, beside those that are.
-    #[must_use]
-    pub fn with_off(mut self, off: impl Fn(usize) -> bool) -> Self {
-        self.states.iter_mut().enumerate().for_each(|(i, s)| s.disabled |= off(i));
-        self
-    }
-
     /// Bit i set for every state that is always refused: it is on, governors may choose it, and the CPU stays awake.
     #[must_use]
     pub fn refused(&self) -> u16 {

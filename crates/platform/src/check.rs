@@ -127,7 +127,12 @@ fn cluster_findings(cluster: &Cluster, say: &mut impl FnMut(Severity, &str, Stri
         }
         let entry = cluster.info.get(i).map_or(EntryKind::Normal, |x| x.entry);
         if entry == EntryKind::Refused {
-            say(Severity::Note, &place, "every entry is refused: the CPU stays awake".to_string());
+            say(
+                Severity::Note,
+                &place,
+                "on, and every entry is refused: the CPU stays awake, and its governor is asked again"
+                    .to_string(),
+            );
         } else if entry == EntryKind::S2idle {
             say(Severity::Note, &place, "only suspend-to-idle enters it: off for governors".to_string());
         } else if s.disabled {

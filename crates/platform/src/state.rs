@@ -28,8 +28,8 @@ pub enum EntryKind {
     /// The CPU enters the state.
     #[default]
     Normal,
-    /// Only suspend-to-idle enters it. Governors find it switched off, as the kernel switches states off that their
-    /// driver declares unusable.
+    /// Only suspend-to-idle enters it, because a platform file says so. Governors find it switched off, as the kernel switches
+    /// states off that their driver declares unusable.
     S2idle,
     /// Firmware or the driver always refuses. Governors find it switched on, and are refused.
     Refused,

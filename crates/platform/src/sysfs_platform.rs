@@ -127,8 +127,9 @@ impl SysfsDump {
     }
 }
 
-/// States that no CPU of the kind ever entered although some governor asked for them, by the kernel's own counts since it
-/// was started; `looks` are those of each CPU. Tells what was found.
+/// States that no CPU of the kind ever entered although some governor chose them, by the kernel's own counts since it was
+/// started: only an entry that a governor asked for can be refused, so that they are on. `looks` are those of each CPU.
+/// Says what was found.
 fn find_refused(kind: &mut Kind, looks: &[&BTreeMap<usize, SysfsState>]) -> Vec<String> {
     let mut notes = Vec::new();
     for (i, info) in kind.info.iter_mut().enumerate() {
@@ -136,26 +137,16 @@ fn find_refused(kind: &mut Kind, looks: &[&BTreeMap<usize, SysfsState>]) -> Vec<
         let entered = states().any(|s| s.usage.is_none_or(|n| n > 0));
         // Of as many CPUs as there may be, each at the most that a counter may be, 64 bits are too few.
         let rejected: u128 = states().filter_map(|s| s.rejected).map(u128::from).sum();
-        let suspended: u128 = states().filter_map(|s| s.s2idle_usage).map(u128::from).sum();
-        if entered || (rejected == 0 && suspended == 0) {
+        if entered || rejected == 0 {
             continue;
         }
+        info.entry = EntryKind::Refused;
         let name = kind.table.states().get(i).map_or("", |s| s.name.as_str());
-        if info.never {
-            info.entry = EntryKind::S2idle;
-            notes.push(format!(
-                "state{i} {name} was never entered but by suspend-to-idle ({rejected} entries refused, {suspended} by \
-                 suspend-to-idle), and its residency is all ones: it is off for governors"
-            ));
-        } else if rejected > 0 {
-            info.entry = EntryKind::Refused;
-            notes.push(format!(
-                "state{i} {name} was never entered, and refused {rejected} times: it always is here"
-            ));
-        }
+        notes.push(format!(
+            "state{i} {name} was never entered, and refused {rejected} times: it is on, and each entry is taken as refused"
+        ));
     }
-    let off = |i: usize| kind.info.get(i).is_some_and(|i| i.entry == EntryKind::S2idle);
-    kind.table = refusing(kind.table.clone().with_off(off), &kind.info);
+    kind.table = refusing(kind.table.clone(), &kind.info);
     notes
 }
 

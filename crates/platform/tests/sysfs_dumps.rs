@@ -115,8 +115,12 @@ fn a_state_that_was_only_ever_refused_is_never_entered() {
         (EntryKind::Normal, 0, 0),
         "asleep once, and no timer is that far"
     );
-    assert_eq!(kind(dump([0, 0], 7, 0, never)), (EntryKind::S2idle, 0, 0b10));
-    assert_eq!(kind(dump([0, 0], 0, 3, never)), (EntryKind::S2idle, 0, 0b10));
+    assert_eq!(
+        kind(dump([0, 0], 7, 0, never)),
+        (EntryKind::Refused, 0b10, 0),
+        "it is on: no flag says otherwise"
+    );
+    assert_eq!(kind(dump([0, 0], 0, 3, never)), (EntryKind::Normal, 0, 0));
     assert_eq!(kind(dump([5, 5], 7, 3, never)), (EntryKind::Normal, 0, 0));
     for d in [dump([0, 0], 7, 0, 900), dump([0, 0], 7, 0, never)] {
         assert!(d.3.notes.iter().any(|n| n.contains("state1 S1")), "{:?}", d.3.notes);
