@@ -40,6 +40,7 @@
 #include <linux/init.h>
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
+#include <linux/moduleparam.h>
 #include <linux/percpu.h>
 #include <linux/printk.h>
 #include <linux/sched/clock.h>
@@ -48,6 +49,9 @@
 
 #include "governor.h"
 #include "teo-bins.h"
+
+module_param(nr_recent, uint, 0444);
+MODULE_PARM_DESC(nr_recent, "number of wakeups that count as recent (1 to 32)");
 
 static DEFINE_PER_CPU(struct teo_bins, teo_bins);
 

@@ -44,7 +44,6 @@
 
 #include "governor.h"
 
-#define TEO_NO_RECENT
 #include "teo-bins.h"
 
 static uint residency_threshold_ns = 15000;

@@ -49,12 +49,8 @@ static uint decay_shift = 3;
 module_param(decay_shift, uint, 0444);
 MODULE_PARM_DESC(decay_shift, "a wakeup takes one part in 2^this from all weights (0 to 10)");
 
-/* A governor in which recent wakeups do not count defines TEO_NO_RECENT. */
+/* A parameter of governors in which recent wakeups count. */
 static uint nr_recent = 9;
-#ifndef TEO_NO_RECENT
-module_param(nr_recent, uint, 0444);
-MODULE_PARM_DESC(nr_recent, "number of wakeups that count as recent (1 to 32)");
-#endif
 
 /**
  * struct teo_bin - the wakeups of one bin

@@ -47,6 +47,9 @@
 #include "governor.h"
 #include "teo-bins.h"
 
+module_param(nr_recent, uint, 0444);
+MODULE_PARM_DESC(nr_recent, "number of wakeups that count as recent (1 to 32)");
+
 static uint util_threshold_shift = 6;
 module_param(util_threshold_shift, uint, 0444);
 MODULE_PARM_DESC(util_threshold_shift, "utilised means above capacity >> this (0 to 11)");

@@ -50,6 +50,9 @@
 #include "governor.h"
 #include "teo-bins.h"
 
+module_param(nr_recent, uint, 0444);
+MODULE_PARM_DESC(nr_recent, "number of wakeups that count as recent (1 to 32)");
+
 static uint util_steps = 1;
 module_param(util_steps, uint, 0644);
 MODULE_PARM_DESC(util_steps, "states to step back on a utilised CPU; 0 ignores utilisation");

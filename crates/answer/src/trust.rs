@@ -255,18 +255,25 @@ const LACKING: &str = "state-out-of-table";
 /// How many of the kernel's own choices a replay of its governor repeats.
 fn repeats(fidelity: &Result<FidelityHead, NotKnown>) -> Reason {
     let id = ReasonId::Fidelity;
-    let Some((f, state)) = fidelity.as_ref().ok().and_then(|f| Some((f, f.same_state_pct?))) else {
+    let Some((f, pct)) = fidelity.as_ref().ok().and_then(|f| Some((f, f.same_pct()?))) else {
         return Reason::new(Grade::Fair, id, "fidelity not known");
     };
-    // A choice is a state and whether the tick goes on: that which is repeated less often counts.
-    let pct = f.same_tick_pct.map_or(state, |tick| state.min(tick));
     let grade = match pct {
-        p if p >= REPEATS_GOOD_PCT => Grade::Good,
+        p if p >= REPEATS_GOOD_PCT && f.beats_constants() => Grade::Good,
         p if p >= REPEATS_FAIR_PCT => Grade::Fair,
         _ => Grade::Poor,
     };
-    let shown = if pct == 100.0 { "100".to_owned() } else { share(pct, 1) };
-    Reason::new(grade, id, format!("fidelity {shown} %")).weighing(-pct)
+    let shown = |pct: f64| if pct == 100.0 { "100".to_owned() } else { share(pct, 1) };
+    let mut words = format!("fidelity {} %", shown(pct));
+    if f.usable_states <= 1 {
+        words += ", which shows nothing: one state is usable";
+    } else if let Some(constant) = f.constant.as_ref().filter(|_| !f.beats_constants()) {
+        words += &format!(", no better than always {} ({} %)", constant.state, shown(constant.same_pct));
+    }
+    if let Some(other) = &f.better_version {
+        words += &format!(", {} repeats {} %", other.governor, shown(other.same_pct));
+    }
+    Reason::new(grade, id, words).weighing(-pct)
 }
 
 fn uncertain_pct(input: &InputHead) -> f64 {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use idlewise_check::Property;
 use idlewise_counterexample::{CounterexampleRequest, LONGEST, MACHINES, Origin, find};
-use idlewise_governor::{Governor, GovernorInfo, Instance, Param, Spec, catalog};
+use idlewise_governor::{Governor, GovernorInfo, Instance, Param, SHIPPED_VERSIONS, Spec, catalog};
 use idlewise_recording::candidate::Candidate;
 use idlewise_report::Format;
 use idlewise_score::measure::ENERGY;
@@ -254,7 +254,29 @@ fn index(stories: &BTreeMap<&str, Story>) -> String {
     out += SOURCES;
     out += "\n## Which governor is based on which\n\n```\n";
     tree(stories, None, "", &mut out);
-    out + "```\n"
+    out + "```\n" + &versions()
+}
+
+/// Which governor here a kernel's own is, by release.
+fn versions() -> String {
+    let mut out = "\n## Which version a kernel has\n\nA recording whose kernel names its release, and `menu` or `teo` as its governor, \
+                   is compared with the version of that release.\n*Same*: it makes the same choices; else it is the most alike of \
+                   those that ship. Where a distribution leaves the number of the\nstable release out (`6.1.0-32-amd64`), the last of \
+                   the series is taken. `--kernel-governor` names another.\n\n\
+                   | kernel's | since | here | same | known by |\n|---|---|---|---|---|\n"
+        .to_owned();
+    for row in SHIPPED_VERSIONS {
+        let since = match row.since {
+            [0, 0, 0] => "before".to_owned(),
+            [version, patch, 0] => format!("{version}.{patch}"),
+            [version, patch, stable] => format!("{version}.{patch}.{stable}"),
+        };
+        let same = if row.same { "yes" } else { "no" };
+        out += &format!("| {} | {since} | `{}` | {same} | {} |\n", row.governor, row.spec, row.source);
+    }
+    out + "\n*Golden decisions* were made by compiled code of that kernel, and tests compare them with what ships (crates/conform/tests/golden.rs).\n\
+           *List of changes*: by those of the stable releases, [governor behaviour](../reference/governor-behaviour.md); their code was not\n\
+           compiled.\n"
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use idlewise_model::NO_LATENCY_LIMIT_NS;
+use idlewise_report::percent_of;
 use serde::{Deserialize, Serialize};
 
 use crate::decision::{Answer, Decision, PollLimitAt, Source};
@@ -47,6 +48,12 @@ pub struct Agreement {
     pub unknown_state: u64,
     /// Not compared: the recording does not have the kernel's choice.
     pub not_recorded: u64,
+    /// The kernel's choices that were compared, by state.
+    pub by_state: BTreeMap<i32, u64>,
+    /// Of those with a known keep-or-stop of the tick, what always asking to keep it would have done, too.
+    pub tick_as_if_kept: u64,
+    /// The same of always asking to stop it.
+    pub tick_as_if_stopped: u64,
     /// Why choices diverge from those of a tape, and how often.
     pub reasons: BTreeMap<DivergenceKind, u64>,
     /// The first that diverge.
@@ -93,6 +100,10 @@ impl Agreement {
         self.other_state += u64::from(other_state);
         self.tick_known += u64::from(kernel.stop_tick.is_some());
         self.other_tick += u64::from(other_tick);
+        *self.by_state.entry(kernels_state).or_default() += 1;
+        let [kept, stopped] = [false, true].map(|ask| kernel.stop_tick == Some(decision.shown_stop(ask)));
+        self.tick_as_if_kept += u64::from(kept);
+        self.tick_as_if_stopped += u64::from(stopped);
         self.other_question += u64::from(other_question);
         self.other_poll_limit += u64::from(other_limit);
         self.poll_limit_resets += u64::from(reset);
@@ -122,10 +133,26 @@ impl Agreement {
         self.next_to_aborted += other.next_to_aborted;
         self.unknown_state += other.unknown_state;
         self.not_recorded += other.not_recorded;
+        for (state, n) in other.by_state {
+            *self.by_state.entry(state).or_default() += n;
+        }
+        self.tick_as_if_kept += other.tick_as_if_kept;
+        self.tick_as_if_stopped += other.tick_as_if_stopped;
         for (kind, n) in other.reasons {
             *self.reasons.entry(kind).or_default() += n;
         }
         self.first.extend(other.first);
+    }
+
+    /// The best of the governors that always choose one state, and always keep or always stop the tick: the state, and the share of the
+    /// choices compared that it repeats, of states or of the tick, whichever is less, %. Nothing where no choice was compared.
+    #[must_use]
+    pub fn best_constant(&self) -> Option<(i32, f64)> {
+        let (state, entries) = self.by_state.iter().rev().max_by_key(|(_, n)| **n)?;
+        let state_pct = percent_of(*entries, self.decisions);
+        let tick = self.tick_as_if_kept.max(self.tick_as_if_stopped);
+        let tick_pct = if self.tick_known > 0 { percent_of(tick, self.tick_known) } else { state_pct };
+        Some((*state, state_pct.min(tick_pct)))
     }
 
     #[must_use]

@@ -195,6 +195,17 @@ pub struct Decision {
     pub doubts: Doubts,
 }
 
+impl Decision {
+    /// What the recording would show of the tick if the governor had asked to stop it (`ask`), or to keep it: whether it is
+    /// stopped.
+    pub(crate) fn shown_stop(&self, ask: bool) -> bool {
+        match self.kernel.shown {
+            Shown::Answer => ask,
+            Shown::Effect { may_stop } => self.inputs.tick_stopped || ask && may_stop,
+        }
+    }
+}
+
 /// The choice of the kernel's governor, as far as it is recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelChoice {

@@ -235,12 +235,8 @@ impl<'p> Follower<'p> {
             self.end(governor, effect_of, outcome);
         }
         let ended_ns = poll_limit(governor, decision, PollLimitAt::Ended);
-        let (state, stop_tick) = match kernel.shown {
-            Shown::Answer => (choice.index, choice.stop_tick),
-            Shown::Effect { may_stop } => {
-                (nearest, decision.inputs.tick_stopped || choice.stop_tick && may_stop)
-            }
-        };
+        let state = if kernel.shown == Shown::Answer { choice.index } else { nearest };
+        let stop_tick = decision.shown_stop(choice.stop_tick);
         Answer {
             state,
             stop_tick,

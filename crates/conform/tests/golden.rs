@@ -11,7 +11,7 @@ use flate2::write::GzEncoder;
 use idlewise_checkout::{root, shared};
 use idlewise_conform::golden::drive;
 use idlewise_conform::pelt::{drive_pelt, find_pelt};
-use idlewise_governor::Spec;
+use idlewise_governor::{Spec, shipped_version, shipped_versions};
 
 /// The folders with golden vectors of decisions: the repository's selection, and all of them where they are there.
 fn golden() -> Vec<PathBuf> {
@@ -76,6 +76,16 @@ fn assert_equal_in(spec: &str, folder: &Path) {
 #[test]
 fn menu_6_1() {
     assert_equal("menu-6.1", "menu-6.1");
+}
+
+#[test]
+fn menu_of_late_6_1() {
+    assert_equal_where_there("menu-6.1:rejected_endless=1", "menu-6.1.192");
+}
+
+#[test]
+fn menu_6_12() {
+    assert_equal("menu-6.12", "menu-6.12.117");
 }
 
 #[test]
@@ -161,8 +171,43 @@ fn teo_fixed_without_its_fixes_is_teo_6_6() {
 }
 
 #[test]
+fn teo_6_12() {
+    assert_equal("teo-6.12", "teo-6.12.117");
+}
+
+#[test]
+fn teo_6_12_with_its_guard_is_that_of_6_11() {
+    assert_equal_where_there("teo-6.12:residency_guard=1", "teo-6.11");
+}
+
+#[test]
 fn teo() {
     assert_equal("teo", "teo-7.3");
+}
+
+/// Of the version that a release selects: it decides the same, or no other version that ships decides the same more often.
+#[test]
+fn a_release_selects_the_version_that_repeats_the_most() {
+    let mut compared = 0;
+    for folder in golden().iter().flat_map(|closed| fs::read_dir(closed).unwrap()) {
+        let folder = folder.unwrap().path();
+        let variant = folder.file_name().unwrap().to_str().unwrap().to_owned();
+        let Some((name, release)) = variant.split_once('-') else { continue };
+        let Some(version) = shipped_version(name, release) else { continue };
+        let differ = |spec: &str| -> u64 {
+            let spec = spec.parse().unwrap();
+            files(&folder).iter().map(|file| drive(&spec, file).unwrap().diverging()).sum()
+        };
+        let own = differ(version.spec);
+        assert_eq!(own == 0, version.same, "{variant}: {own} of {} differ", version.spec);
+        if !version.same {
+            for other in shipped_versions(name) {
+                assert!(own <= differ(other), "{variant}: {other} is more alike than {}", version.spec);
+            }
+        }
+        compared += 1;
+    }
+    assert!(compared >= 8, "{compared}");
 }
 
 /// The arithmetic is the same from 5.10 on, and the runnable average as in these files since 5.7.

@@ -59,6 +59,7 @@ mod shim;
 mod source;
 mod spec;
 mod toolchain;
+mod versions;
 mod workshop;
 
 pub use abi::{Device, Inputs};
@@ -79,4 +80,5 @@ pub use param::Param;
 pub use recorded::{Offered, RecordedName};
 pub use source::{GovernorSource, SourceFile};
 pub use spec::Spec;
+pub use versions::{SHIPPED_VERSIONS, ShippedVersion, shipped_version, shipped_versions};
 pub use workshop::Workshop;

@@ -3,7 +3,6 @@
 
 use idlewise_corpus::Basis;
 use idlewise_explain::{Explanation, InputValue, Unit};
-use idlewise_recording::FidelityHead;
 use idlewise_report::{Format, Line, Report, Table, UNKNOWN, duration, number, percent};
 use idlewise_review::{
     Against, BootedChange, Effect, ExplainedPeriod, GovernorReview, Moved, PatchHead, RecordingChange,
@@ -524,7 +523,7 @@ fn no_base(g: &GovernorReview) -> Option<Line> {
 fn below_fidelity(r: &ReviewReport) -> Option<Line> {
     let unlike = |name: &str| {
         let head = r.on.recordings.iter().find(|h| h.name == name && h.basis != Some(Basis::Model))?;
-        least_alike(head.fidelity.as_ref().ok()?).map(|same_pct| 100.0 - same_pct)
+        head.fidelity.as_ref().ok()?.same_pct().map(|same_pct| 100.0 - same_pct)
     };
     let rows = r.governors.iter().flat_map(|g| &g.rows).filter(|row| row.same_as.is_none());
     let counts = rows.filter_map(|row| {
@@ -543,16 +542,10 @@ fn below_fidelity(r: &ReviewReport) -> Option<Line> {
     })
 }
 
-/// Share of the kernel's own choices, of states or of the tick, that replay repeats: the less of both, %.
-fn least_alike(of: &FidelityHead) -> Option<f64> {
-    let same = [of.same_state_pct, of.same_tick_pct];
-    same.into_iter().flatten().reduce(f64::min)
-}
-
 /// How many of the kernels' own choices replay repeats.
 fn fidelity(r: &ReviewReport) -> Option<Line> {
     let of_kernels: Vec<_> = r.on.recordings.iter().filter(|h| h.basis != Some(Basis::Model)).collect();
-    let known = of_kernels.iter().filter_map(|h| least_alike(h.fidelity.as_ref().ok()?));
+    let known = of_kernels.iter().filter_map(|h| h.fidelity.as_ref().ok()?.same_pct());
     let mut known: Vec<f64> = known.collect();
     known.sort_by(f64::total_cmp);
     let (least, median) = (known.first()?, known.get(known.len() / 2)?);

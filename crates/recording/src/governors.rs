@@ -5,7 +5,8 @@
 use std::path::{Path, PathBuf};
 
 use idlewise_governor::{
-    Governor, GovernorError, Offered, RecordedName, Spec, catalog, expand, files_in_folder,
+    Governor, GovernorError, Offered, RecordedName, ShippedVersion, Spec, catalog, expand, files_in_folder,
+    shipped_version,
 };
 use idlewise_model::{NotKnown, NoteId, TickGrid};
 use schemars::JsonSchema;
@@ -305,6 +306,16 @@ pub fn foreign<'c>(candidates: impl IntoIterator<Item = &'c Candidate>) -> Vec<F
 }
 
 impl Recording {
+    /// What ships with us as the kernel's governor, by the release that the recording names; nothing where it names none, or the
+    /// governor is one of which no several versions ship, or a version itself.
+    #[must_use]
+    pub fn kernels_version(&self) -> Option<ShippedVersion> {
+        match &self.governor {
+            KernelGovernor::Other(_) => None,
+            name => shipped_version(name.as_str(), &self.tape.source.kernel),
+        }
+    }
+
     /// The kernel's governor, if it ships with us or is `offered`; or why it is not run.
     ///
     /// # Errors
@@ -323,12 +334,19 @@ impl Recording {
                     governor.run(|loader| loader.load(TickGrid::period_of(1000)).map(drop))?;
                     Ok(governor)
                 };
-                let found = recorded.find(offered, folder).and_then(loads);
+                let found = match self.kernels_version() {
+                    Some(version) => version.spec.parse().and_then(|spec| Governor::find(&spec)),
+                    None => recorded.find(offered, folder),
+                };
+                let found = found.and_then(loads);
                 Ok(found.map_err(|why| {
                     NotKnown::because(NoteId::GovernorNotHere, not_selected(recorded, &why, folder))
                 }))
             }
-            KernelGovernor::Given(_) => find_one(name, offered.trees()).map(Ok),
+            KernelGovernor::Given(_) => {
+                let version = self.kernels_version().map_or(name, |version| version.spec);
+                find_one(version, offered.trees()).map(Ok)
+            }
             KernelGovernor::Other(_) => {
                 let why = format!("the kernel ran {name}, which is not among the governors here");
                 Ok(Err(NotKnown::because(NoteId::GovernorNotHere, why)))

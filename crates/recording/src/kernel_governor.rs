@@ -34,7 +34,8 @@ impl KernelGovernor {
     }
 
     /// The name, to be shown.
-    pub(crate) fn as_str(&self) -> &str {
+    #[must_use]
+    pub fn as_str(&self) -> &str {
         match self {
             Self::Given(name) | Self::Other(name) => name,
             Self::Recorded(name) => name.as_str(),

@@ -101,6 +101,42 @@ pub struct FidelityHead {
     pub unknown_memory: u64,
     /// Where they part: reason and count, most frequent first.
     pub partings: Vec<(String, u64)>,
+    /// What the recording calls the governor, where its kernel's release selects the version that was replayed.
+    pub by_release: Option<ByRelease>,
+    /// Another version that repeats the choices clearly better.
+    pub better_version: Option<OtherVersion>,
+    /// The best of all governors that always choose the same state, and always keep or always stop the tick.
+    pub constant: Option<Constant>,
+    /// States that governors could choose, of the CPU that has the most.
+    pub usable_states: usize,
+}
+
+/// A version of a governor by the release of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+pub struct ByRelease {
+    /// As the kernel calls it.
+    pub governor: String,
+    /// Kernel release and machine, as the recording has them.
+    pub kernel: String,
+    /// That kernel's makes the same choices; else the version is the most alike of those that ship with idlewise.
+    pub same: bool,
+}
+
+/// How many of the kernel's choices another version of its governor repeats.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct OtherVersion {
+    pub governor: String,
+    /// Of states or of keep-or-stop of the tick, whichever is less, %.
+    pub same_pct: f64,
+}
+
+/// How many of the kernel's choices a constant one repeats.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct Constant {
+    /// The state's name, or its number where CPUs have several tables.
+    pub state: String,
+    /// Of states or of keep-or-stop of the tick, whichever is less, %.
+    pub same_pct: f64,
 }
 
 impl TraceHead {
@@ -213,14 +249,31 @@ pub fn health_heads(health: &Health) -> Vec<HealthHead> {
 pub const LEAST_AGREEMENT_PCT: f64 = 90.0;
 
 impl FidelityHead {
+    /// Choices that are repeated, of states or of keep-or-stop of the tick, whichever is less, %: a choice is both.
+    #[must_use]
+    pub fn same_pct(&self) -> Option<f64> {
+        [self.same_state_pct, self.same_tick_pct].into_iter().flatten().reduce(f64::min)
+    }
+
+    /// Whether no constant choice repeats as many, as far as choices could differ at all.
+    #[must_use]
+    pub fn beats_constants(&self) -> bool {
+        let constant = self.constant.as_ref().map(|c| c.same_pct);
+        self.usable_states > 1 && self.same_pct().zip(constant).is_none_or(|(own, constant)| own > constant)
+    }
+
     /// That the replay is no basis for anything, where it is none.
     fn warning(&self) -> Option<Note> {
         let pct = self.same_state_pct.filter(|pct| *pct < LEAST_AGREEMENT_PCT)?;
         Some(NoteId::LowFidelity.note(format!(
             "replay of {} repeats only {} % of the kernel's own choices (state), less than \
-             {LEAST_AGREEMENT_PCT} %: do not trust the table for this recording",
+             {LEAST_AGREEMENT_PCT} %: do not trust the table for this recording{}",
             self.governor,
-            percent(pct)
+            percent(pct),
+            self.better_version.as_ref().map_or_else(String::new, |other| {
+                let (name, same) = (&other.governor, percent(other.same_pct));
+                format!("; {name} repeats {same} %")
+            })
         )))
     }
 }

@@ -134,6 +134,20 @@ pub(crate) fn fidelity_lines(f: &Result<FidelityHead, NotKnown>) -> Vec<Line> {
             f.unknown_memory
         ),
     )];
+    if f.usable_states <= 1 {
+        out.push(Line::new("", "one state is usable: that shows nothing about the governor"));
+    } else if let Some(constant) = &f.constant {
+        let (state, same) = (&constant.state, percent(constant.same_pct));
+        out.push(Line::new("", format!("the best constant choice, always {state}, repeats {same} %")));
+    }
+    if let Some(of) = &f.by_release {
+        let same = if of.same { "makes the choices" } else { "is the most alike here" };
+        out.push(Line::new("", format!("{} {same} of {} in Linux {}", f.governor, of.governor, of.kernel)));
+    }
+    if let Some(other) = &f.better_version {
+        let same = percent(other.same_pct);
+        out.push(Line::new("", format!("another version, {}, repeats {same} %", other.governor)));
+    }
     for (why, n) in &f.partings {
         out.push(Line::new("", format!("{n} differ: {why}")));
     }
