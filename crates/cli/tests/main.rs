@@ -26,6 +26,7 @@ mod hostile_names;
 mod house;
 mod inputs;
 mod installing;
+mod io_waits;
 mod killed;
 mod licences;
 mod mishaps;

@@ -74,10 +74,11 @@ fn better_version(
     let mut best = None;
     for spec in shipped_versions(name).into_iter().filter(|spec| *spec != own) {
         let other = Governor::find(&spec.parse()?)?;
-        let sum = other.run(|loader| followed(loader, recording, &recording.tape.cpus)).map_err(|e| match e {
-            GovernorError::IdlePeriods(e) => CommandError::from(e),
-            e => e.into(),
-        })?;
+        let sum =
+            other.run(|loader| followed(loader, recording, &recording.tape.cpus)).map_err(|e| match e {
+                GovernorError::IdlePeriods(e) => CommandError::from(e),
+                e => e.into(),
+            })?;
         let same_pct = self::head(spec, &sum).same_pct().unwrap_or(0.0);
         let least = best.as_ref().map_or((100.0 + own_pct) / 2.0, |b: &OtherVersion| b.same_pct);
         if same_pct > least {

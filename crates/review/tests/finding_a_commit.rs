@@ -125,25 +125,28 @@ fn a_step_that_depends_on_unknown_sleep_lengths_is_told() {
     let report = found(&request);
     let words = report.open_lengths().unwrap();
     assert!(words.starts_with("90 % of sleep lengths are not certain"), "{words}");
-    assert!(words.contains("with the least that they allow no version is found"), "{words}");
+    assert!(words.contains("with the least that they allow teo-6.12 is found"), "{words}");
     let open = report.open_sleep_lengths.as_ref().unwrap();
     let found_too: Vec<Option<&str>> = open.bounds.iter().map(|b| b.culprit.as_deref()).collect();
-    assert_eq!((report.culprit, found_too), (Some(1), vec![None, Some("teo")]), "{words}");
+    assert_eq!((report.culprit, found_too), (Some(2), vec![Some("teo-6.12"), None]), "{words}");
 }
 
-/// What the guide to three disputes says of a kernel's own file, which no example of it can run.
+/// What the guide to three disputes says of a kernel's own file, which no example of it can run: as its users reported, it spends
+/// nearly all idle time in WFI. They are its shares, not ours: the recording is of 6.6, which did not.
 #[test]
-fn by_wakeups_and_latency_teo_of_6_12_lies_between_ours() {
+fn teo_of_6_12_stays_in_wfi_where_a_state_is_refused() {
     let Some(tree) = idlewise_testkit::kernel_trees::tree("linux-source-6.12") else { return };
-    let Some(trace) = idlewise_testkit::recording("mt8196/trace_6_12_sleep_length.dat") else { return };
-    let mut request = idlewise_testkit::request(&[&trace], "mt8196", "", &["teo-6.6", "linux/teo", "teo"]);
-    request.setup.kernel_trees = vec![tree];
-    let report = idlewise_testkit::run(&request);
-    let scores: Vec<(u64, f64)> =
-        report.traces[0].governors.iter().map(|g| (g.score.wakeups, g.score.latency.mean_ns)).collect();
-    let [old, of_6_12, new] = scores[..] else { panic!("{scores:?}") };
-    assert!(old.0 < of_6_12.0 && of_6_12.0 < new.0, "{scores:?}");
-    assert!(old.1 > of_6_12.1 && of_6_12.1 > new.1, "{scores:?}");
+    for (name, least_pct) in [("trace_mainline_tick_wakeups", 93.0), ("trace_6_12_sleep_length", 84.0)] {
+        let Some(trace) = idlewise_testkit::recording(&format!("mt8196/{name}.dat")) else { return };
+        let governors = ["teo-6.6", "linux/teo", "teo-6.12", "teo"];
+        let mut request = idlewise_testkit::request(&[&trace], "mt8196", "", &governors);
+        request.setup.kernel_trees = vec![tree.clone()];
+        let report = idlewise_testkit::run(&request);
+        let wfi = |score: &idlewise_score::Score| score.states[0].residency_pct;
+        let shares: Vec<f64> = report.traces[0].governors.iter().map(|g| wfi(&g.score)).collect();
+        let [old, of_6_12, ours, new] = shares[..] else { panic!("{shares:?}") };
+        assert!(old < 5.0 && new < 10.0 && of_6_12 > least_pct && of_6_12 == ours, "{name}: {shares:?}");
+    }
 }
 
 #[test]
