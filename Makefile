@@ -22,7 +22,7 @@ export PREFIX  ?= /usr/local
 export DESTDIR ?=
 BUILT ?= $(or $(CARGO_TARGET_DIR),target)/release/idlewise
 
-.PHONY: build install uninstall package wheel sdist notebooks site demo test thorough boot lab beside corpus kills cluster bench reproduce reproduce-fit fuzz browser prometheus help
+.PHONY: build install uninstall package wheel sdist notebooks site demo test thorough boot lab beside guests corpus kills cluster bench reproduce reproduce-fit fuzz browser prometheus help
 .DEFAULT_GOAL := build
 
 build: ## the idlewise command, optimised (default)
@@ -116,6 +116,10 @@ beside: build ## the simulator against real programs in booted kernels: 5 loads,
 				--beside $$recorded/start-*/*/trace | sed -n '/^ simulated minus real/,$$p'; \
 		done; \
 	done
+
+guests: build ## records Debian's kernels 5.10, 6.1, 6.12 and 7.3 in guests under ten loads, and judges the recordings (root; an hour; goes on where it stopped)
+	tools/guests.sh $(BUILT) target/guests
+	python3 tools/guests.py $(BUILT) target/guests
 
 corpus: build ## the tapes of corpus/ made anew in target/corpus: simulated, booted, of kept recordings; says what differs (15 minutes)
 	@tools/need.sh cargo cc $(KERNEL) perl xz

@@ -20,6 +20,12 @@ packages_of() { # TOOL: the Debian packages that have it
 	dpkg-deb) echo dpkg ;;
 	qemu-aarch64-static) echo qemu-user-static ;;
 	cyclictest) echo rt-tests ;;
+	qemu-system-x86_64) echo qemu-system-x86 ;;
+	iasl) echo acpica-tools ;;
+	busybox) echo busybox-static ;;
+	mke2fs) echo e2fsprogs ;;
+	modprobe) echo kmod ;;
+	xz) echo xz-utils ;;
 	babeltrace2) echo babeltrace2 python3-bt2 ;;
 	*) echo "$1" ;;
 	esac

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The inputs of a tape, which are derived, compared with recorded ones, where the trace has these too.
 
+use std::collections::BTreeMap;
+
 use idlewise_governor::Inputs;
-use idlewise_model::{Asked, CpuTape, PiecesError, TapeCpu};
-use idlewise_platform::Cluster;
+use idlewise_model::{Asked, Confidence, CpuTape, NEVER_NS, PiecesError, Tape, TapeCpu};
+use idlewise_platform::{Cluster, Platform};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::decision::Decision;
+use crate::decision_table::DecisionTable;
 use crate::tape_decisions::TapeDecisions;
-use idlewise_recording::Recording;
 use idlewise_recording::decisions::Decided;
+use idlewise_recording::sidecar::InputsBeside;
+use idlewise_recording::{CommandError, Recording};
 
 /// A decision belongs to the entry that follows this soon, ns.
 const BEFORE_ENTRY_NS: u64 = 2_000_000;
@@ -29,6 +33,10 @@ pub struct InputAccuracy {
     pub same: u64,
     /// What counts as the same.
     pub how: String,
+    /// Of the compared, those that the tape grades recorded or derived.
+    pub graded: u64,
+    /// Of these, those that are wrong: times by more than 50 us, utilisation by more than 8 of 1024, others at all.
+    pub graded_wrong: u64,
     /// The tape's value less the true one: percentiles 1, 50 and 99. Times in ns, utilisation of 1024.
     pub off: [i64; 3],
 }
@@ -41,29 +49,87 @@ pub fn taped(cpu: &CpuTape, cluster: &Cluster) -> Result<Vec<Inputs>, PiecesErro
     TapeDecisions::new(cpu, cluster, None)?.decisions().map(|d| Ok(d?.inputs)).collect()
 }
 
-/// Compares every input of every decision of `recording`; nothing where it has no true ones.
+/// Compares every input of every decision of `recording` with the true ones in the trace, or in the table next to it; nothing where
+/// there are none.
 ///
 /// # Errors
-/// [`PiecesError`] when the tape cannot be read.
-pub fn compare(recording: &Recording) -> Result<Vec<InputAccuracy>, PiecesError> {
-    let mut truths = Truths::default();
+/// [`CommandError`] when the tape or the table cannot be read.
+pub fn compare(recording: &Recording) -> Result<Vec<InputAccuracy>, CommandError> {
+    let mut known = match &recording.inputs {
+        Some(table) if table.file.exists() => of_table(table, &recording.machine)?,
+        _ => BTreeMap::new(),
+    };
+    let mut comparison = Comparison {
+        graded: NAMES.map(|(name, _)| is_graded(&recording.tape, name)),
+        ..Comparison::default()
+    };
     for cpu in recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable) {
         let Some(cluster) = recording.machine.cluster_of(cpu.cpu) else { continue };
-        let mut decided: Vec<&Decided> = recording.decisions.decided_on(cpu.cpu).collect();
-        if decided.is_empty() {
-            continue;
-        }
-        decided.sort_by_key(|d| d.at_ns);
+        let truths = known.entry(cpu.cpu).or_default();
+        truths.extend(recording.decisions.decided_on(cpu.cpu).map(Truth::from));
+        truths.sort_by_key(|t| t.at_ns);
+        let mut before_ns = 0;
         for taped in TapeDecisions::new(cpu, cluster, None)?.decisions() {
-            let Decision { at_ns, inputs, .. } = taped?;
-            let n = decided.partition_point(|d| d.at_ns <= at_ns);
-            let last = n.checked_sub(1).and_then(|i| decided.get(i));
-            if let Some(truth) = last.filter(|d| at_ns - d.at_ns < BEFORE_ENTRY_NS) {
-                truths.add(&inputs, truth, cpu.tick.period_ns);
+            let taped = taped?;
+            let n = truths.partition_point(|t| t.at_ns <= taped.at_ns);
+            let last = n.checked_sub(1).and_then(|i| truths.get(i)).filter(|t| t.at_ns > before_ns);
+            if let Some(truth) = last.filter(|t| taped.at_ns - t.at_ns < BEFORE_ENTRY_NS) {
+                comparison.add(&taped, truth, cpu.tick.period_ns);
             }
+            before_ns = taped.at_ns;
         }
     }
-    Ok(truths.finish())
+    Ok(comparison.finish())
+}
+
+/// Whether all values of this input are known, for those of which the tape does not say it entry by entry.
+fn is_graded(tape: &Tape, name: &str) -> bool {
+    tape.weakest(name) < Confidence::Bounded
+}
+
+/// What the kernel's governor was given at an entry.
+struct Truth {
+    /// When it was asked, or when the state was entered, ns.
+    at_ns: u64,
+    /// Those of `inputs` that are known; the next event with the tick is apart.
+    known: Asked,
+    next_event_known: bool,
+    inputs: Inputs,
+}
+
+impl From<&Decided> for Truth {
+    fn from(d: &Decided) -> Self {
+        let inputs = Inputs {
+            now_ns: d.clock_ns,
+            sleep_length_ns: d.sleep_length_ns,
+            delta_tick_ns: d.delta_tick_ns,
+            latency_limit_ns: d.latency_limit_ns,
+            util: d.util,
+            iowait: d.iowait,
+            random: 0,
+            tick_stopped: d.tick_stopped,
+        };
+        Self { at_ns: d.at_ns, known: d.asked, next_event_known: d.asked.has(Asked::SLEEP_LENGTH), inputs }
+    }
+}
+
+/// Those of a table, by CPU; without choices that were taken back, which no tape has.
+fn of_table(table: &InputsBeside, machine: &Platform) -> Result<BTreeMap<u32, Vec<Truth>>, CommandError> {
+    let mut known: BTreeMap<u32, Vec<Truth>> = BTreeMap::new();
+    for part in DecisionTable::read_parts(&table.file, machine, None)? {
+        let rows = part.rows.iter().filter(|row| row.given_up != Some(true));
+        known.entry(part.cpu).or_default().extend(rows.map(|row| Truth {
+            at_ns: row.start_ns,
+            known: Asked(
+                Asked::LATENCY
+                    | if row.sleep_length_ns.is_some() { Asked::SLEEP_LENGTH } else { 0 }
+                    | if row.iowait.is_some() { Asked::IOWAIT } else { 0 },
+            ),
+            next_event_known: true,
+            inputs: row.inputs(part.grid),
+        }));
+    }
+    Ok(known)
 }
 
 /// What is compared, in this order.
@@ -77,57 +143,81 @@ const NAMES: [(&str, &str); 6] = [
 ];
 
 #[derive(Default)]
-struct Truths {
-    same: [u64; NAMES.len()],
-    off: [Vec<i64>; NAMES.len()],
+struct Comparison {
+    /// Whether the tape grades all values of the input recorded or derived.
+    graded: [bool; NAMES.len()],
+    counts: [Counts; NAMES.len()],
 }
 
-impl Truths {
-    fn add(&mut self, tape: &Inputs, truth: &Decided, tick_period_ns: u64) {
+/// The comparison of one input.
+#[derive(Default)]
+struct Counts {
+    same: u64,
+    graded: u64,
+    graded_wrong: u64,
+    off: Vec<i64>,
+}
+
+impl Comparison {
+    fn add(&mut self, taped: &Decision, truth: &Truth, tick_period_ns: u64) {
         let tick_ns = tick_period_ns as i64;
-        if truth.asked.has(Asked::SLEEP_LENGTH) {
-            let (ours, theirs) = (tape.sleep_length_ns, truth.sleep_length_ns);
-            self.note(0, ours, theirs, (ours >= tick_ns) == (theirs >= tick_ns));
-            let (ours, theirs) = (tape.delta_tick_ns, truth.delta_tick_ns);
-            self.note(1, ours, theirs, ours.abs_diff(theirs) <= NEAR_NS);
+        let (tape, kernel) = (&taped.inputs, &truth.inputs);
+        let timers = !taped.doubts.unsure_timers;
+        let [_, _, stopped, util, iowait, latency] = self.graded;
+        let near =
+            |ours: i64, theirs: i64| ours.abs_diff(theirs) <= NEAR_NS || ours.min(theirs) > NEVER_NS / 2;
+        if truth.known.has(Asked::SLEEP_LENGTH) {
+            let (ours, theirs) = (tape.sleep_length_ns, kernel.sleep_length_ns);
+            let side = (ours >= tick_ns) == (theirs >= tick_ns);
+            self.note(0, [ours, theirs], side, timers.then_some(near(ours, theirs)));
         }
-        let (ours, theirs) = (tape.tick_stopped.into(), truth.tick_stopped.into());
-        self.note(2, ours, theirs, ours == theirs);
-        if truth.asked.has(Asked::UTIL) {
-            let (ours, theirs) = (tape.util.into(), truth.util.into());
-            self.note(3, ours, theirs, ours.abs_diff(theirs) <= NEAR_UTIL);
+        if truth.next_event_known {
+            let (ours, theirs) = (tape.delta_tick_ns, kernel.delta_tick_ns);
+            let same = near(ours, theirs);
+            self.note(1, [ours, theirs], same, timers.then_some(same));
         }
-        if truth.asked.has(Asked::IOWAIT) {
-            let (ours, theirs) = (tape.iowait.into(), truth.iowait.into());
-            self.note(4, ours, theirs, ours == theirs);
+        let mut note = |input, ours: i64, theirs: i64, within: u64, graded: bool| {
+            let same = ours.abs_diff(theirs) <= within;
+            self.note(input, [ours, theirs], same, graded.then_some(same));
+        };
+        note(2, tape.tick_stopped.into(), kernel.tick_stopped.into(), 0, stopped);
+        if truth.known.has(Asked::UTIL) {
+            note(3, tape.util.into(), kernel.util.into(), NEAR_UTIL, util);
         }
-        if truth.asked.has(Asked::LATENCY) {
-            let (ours, theirs) = (tape.latency_limit_ns, truth.latency_limit_ns);
-            self.note(5, ours, theirs, ours == theirs);
+        if truth.known.has(Asked::IOWAIT) {
+            note(4, tape.iowait.into(), kernel.iowait.into(), 0, iowait);
+        }
+        if truth.known.has(Asked::LATENCY) {
+            note(5, tape.latency_limit_ns, kernel.latency_limit_ns, 0, latency);
         }
     }
 
-    fn note(&mut self, input: usize, ours: i64, theirs: i64, same: bool) {
-        if let (Some(off), Some(count)) = (self.off.get_mut(input), self.same.get_mut(input)) {
-            off.push(ours.saturating_sub(theirs));
-            *count += u64::from(same);
+    /// `right` where the tape grades this value recorded or derived.
+    fn note(&mut self, input: usize, [ours, theirs]: [i64; 2], same: bool, right: Option<bool>) {
+        if let Some(counts) = self.counts.get_mut(input) {
+            counts.off.push(ours.saturating_sub(theirs));
+            counts.same += u64::from(same);
+            counts.graded += u64::from(right.is_some());
+            counts.graded_wrong += u64::from(right == Some(false));
         }
     }
 
     fn finish(self) -> Vec<InputAccuracy> {
-        let all = NAMES.iter().zip(self.same).zip(self.off);
-        let truth = |((&(name, how), same), mut off): ((&(&str, &str), u64), Vec<i64>)| {
+        let accuracy = |((name, how), mut counts): ((&str, &str), Counts)| {
+            let off = &mut counts.off;
             off.sort_unstable();
             let rank =
                 |percent: usize| off.get(off.len().saturating_sub(1) * percent / 100).copied().unwrap_or(0);
             InputAccuracy {
                 name: name.to_owned(),
                 compared: off.len() as u64,
-                same,
+                same: counts.same,
                 how: how.to_owned(),
+                graded: counts.graded,
+                graded_wrong: counts.graded_wrong,
                 off: [rank(1), rank(50), rank(99)],
             }
         };
-        all.map(truth).filter(|t| t.compared > 0).collect()
+        NAMES.into_iter().zip(self.counts).map(accuracy).filter(|a| a.compared > 0).collect()
     }
 }

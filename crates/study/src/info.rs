@@ -149,7 +149,7 @@ pub struct Replayed {
     pub fidelity: Result<FidelityHead, NotKnown>,
     /// Entries that could not last.
     pub doomed: Doomed,
-    /// How right the tape's inputs are, where the trace has the true ones.
+    /// How right the tape's inputs are, where the trace or a table next to it has the true ones.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub true_inputs: Vec<InputAccuracy>,
 }

@@ -103,7 +103,12 @@ fn truth_line(first: bool, t: &InputAccuracy) -> Line {
         format!("; off by {least}, {middle}, {most} (p1, p50, p99)")
     };
     let same = percent(percent_of(t.same, t.compared));
-    let words = format!("{}: {} {same} % of {}{off}", t.name, t.how, t.compared);
+    let wrong = if t.graded_wrong == 0 {
+        String::new()
+    } else {
+        format!("; {} of {} graded recorded or derived are wrong", t.graded_wrong, t.graded)
+    };
+    let words = format!("{}: {} {same} % of {}{wrong}{off}", t.name, t.how, t.compared);
     Line::new(if first { "truth" } else { "" }, words)
 }
 

@@ -6,6 +6,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use idlewise_conform::input_accuracy::{InputAccuracy, taped};
+use idlewise_model::{Confidence, NEVER_NS};
+use idlewise_recording::{Recording, RecordingOptions};
+use idlewise_study::info::info;
 use idlewise_study::replay::{ReplayRequest, replay};
 use idlewise_view as view;
 
@@ -117,6 +121,58 @@ fn after_a_gap_a_new_beginning_is_made() {
     let p = &report.traces[0].parity[0];
     let c = p.result.as_ref().unwrap();
     assert_eq!((p.cpus.as_slice(), p.recorded), (&[1][..], rows.len() as u64 - 9));
-    // The table has the state in which the governor goes on.
-    assert!(c.same == c.decisions && c.unknown_state == 0, "{:?}", c.first);
+    assert!(c.same == c.decisions && c.unknown_state > 0, "{:?}", c.first);
+}
+
+/// The inputs of CPU 0's tape as if the kernel had recorded them, its first graded sleep length later by `late_ns` and the tick stopped
+/// where it was not, at that entry.
+fn table_of_the_tape(path: &Path, late_ns: i64) -> String {
+    let recording = Recording::open(path, &RecordingOptions::default()).unwrap();
+    let cpu = recording.tape.cpus.iter().find(|c| c.cpu == 0).unwrap();
+    let inputs = taped(cpu, recording.machine.cluster_of(0).unwrap()).unwrap();
+    let pieces = cpu.pieces.to_vec().unwrap();
+    let wrong = pieces
+        .iter()
+        .zip(&inputs)
+        .position(|(p, i)| p.timer_confidence() < Confidence::Bounded && i.sleep_length_ns < NEVER_NS / 2)
+        .unwrap();
+    let mut csv =
+        "cpu,ts_entry_ns,state,idle_calls_delta,latency_req0,dis0,dis1,tick_stopped_before,n_switch_out,\
+        got_tick_prev,prev_residency_ns,poll_time_limit_prev,idle_entry_rel,hrt_expires_next_rel,\
+        menu_sleep_length_ns,exit_rel_ns,residency_ns,latency_limit_ns,delta_tick_ns\n"
+            .to_owned();
+    for (n, (piece, i)) in pieces.iter().zip(&inputs).enumerate() {
+        let at_ns = piece.start_ns - 200;
+        let late = if n == wrong { late_ns } else { 0 };
+        let stopped = i.tick_stopped != (late != 0);
+        csv += &format!(
+            "0,{at_ns},1,0,0,0,0,{},1,0,1000,0,0,,{},1000,1000,{},{}\n",
+            u8::from(stopped),
+            i.sleep_length_ns.saturating_add(late),
+            i.latency_limit_ns,
+            i.delta_tick_ns
+        );
+    }
+    csv
+}
+
+#[test]
+fn wrong_inputs_of_the_tape_are_counted_with_their_grade() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = beside(folder.path(), "", None);
+    let wrong = |late_ns: i64| -> Vec<InputAccuracy> {
+        let table = table_of_the_tape(&path, late_ns);
+        fs::write(folder.path().join("s.inputs.csv"), table).unwrap();
+        let there = info(&path, &RecordingOptions::default(), &[]).unwrap();
+        let lines = view::info(&there).preamble;
+        let said = lines.iter().any(|l| l.text().contains("1 of") && l.text().contains("are wrong"));
+        assert_eq!(said, late_ns != 0);
+        there.replayed.unwrap().true_inputs
+    };
+    let all_right = wrong(0);
+    assert_eq!(all_right.len(), 4, "the table has neither utilisation nor iowait: {all_right:#?}");
+    assert!(all_right.iter().all(|t| t.compared > 500 && t.same == t.compared && t.graded_wrong == 0));
+    let later = wrong(1_000_000);
+    let counts: Vec<u64> = later.iter().map(|t| t.graded_wrong).collect();
+    assert_eq!(counts, [1, 0, 1, 0], "{later:#?}");
 }

@@ -16,8 +16,8 @@ pub struct Row {
     /// The choice; of one that was given up nobody knows.
     pub state: usize,
     pub(super) latency_limit_ns: i64,
-    /// Tasks of the CPU that wait for I/O; 0 where the file does not say.
-    pub(super) iowait: u32,
+    /// Tasks of the CPU that wait for I/O, where the file says.
+    pub iowait: Option<u32>,
     /// States that were off, a bit each.
     pub disabled: u16,
     /// The tick was stopped before.
@@ -139,7 +139,7 @@ impl Row {
     }
 
     /// What the governor was given; the table has no utilisation.
-    fn inputs(&self, grid: TickGrid) -> Inputs {
+    pub(crate) fn inputs(&self, grid: TickGrid) -> Inputs {
         let now_ns = self.start_ns.saturating_add_signed(self.now_rel);
         let programmed_ns = self.hrtimer_rel.map_or(i64::MAX, |rel| rel.saturating_sub(self.now_rel));
         let tick_ns = grid.after(now_ns).wrapping_sub(now_ns) as i64;
@@ -150,7 +150,7 @@ impl Row {
             delta_tick_ns: self.delta_tick_ns.unwrap_or(computed_ns),
             latency_limit_ns: self.latency_limit_ns,
             util: 0,
-            iowait: self.iowait,
+            iowait: self.iowait.unwrap_or(0),
             random: 0,
             tick_stopped: self.stopped_before,
         }

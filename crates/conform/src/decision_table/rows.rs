@@ -265,9 +265,9 @@ impl Cells<'_> {
     }
 
     /// A number of tasks, where there is one.
-    fn waiting(&self, name: &str) -> Result<u32, String> {
-        let n = self.optional(name)?.unwrap_or(0);
-        u32::try_from(n).map_err(|_| format!("column {name}: {n} is no number of tasks"))
+    fn waiting(&self, name: &str) -> Result<Option<u32>, String> {
+        let number = |n| u32::try_from(n).map_err(|_| format!("column {name}: {n} is no number of tasks"));
+        self.optional(name)?.map(number).transpose()
     }
 
     fn cpu(&self) -> Result<u32, String> {
