@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The menu governor of late Linux 6.12.y: recent idle periods first, without the
- * longest, then the next timer.
+ * The menu governor of late Linux 6.12.y: recent idle periods without the longest,
+ * then the timer.
  *
  * The idea: as menu, look for a pattern in the last eight idle periods first, and
  * compute the time to the next timer, corrected by experience, only if the

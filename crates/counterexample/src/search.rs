@@ -24,7 +24,7 @@ use crate::story::story;
 pub const ROUNDS: u64 = 1_500;
 /// The machines that are searched, unless told: phones, a board, a laptop, servers, with few and with many states.
 pub const MACHINES: [&str; 6] =
-    ["pixel6", "rk3399", "mt8196", "jasper-lake", "skylake-sp", "sapphire-rapids"];
+    ["pixel6", "rk3399", "hikey960", "jasper-lake", "skylake-sp", "sapphire-rapids"];
 
 /// Sequences of a job: loading two governors costs as much as a few hundred idle periods.
 const ROUNDS_PER_JOB: u64 = 50;

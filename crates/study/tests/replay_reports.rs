@@ -137,7 +137,8 @@ fn two_traces_together_are_the_sum_of_both() {
     }
     // Each alone says the same, and is not called together.
     let alone = run(&request(&[&b], "mt8196", "menu", &CANDIDATES));
-    assert_eq!(alone.traces[0], report.traces[1]);
+    // Shares of no wakeups, as of a governor whose every choice is refused, are no numbers and equal nothing.
+    assert_eq!(format!("{:?}", alone.traces[0]), format!("{:?}", report.traces[1]));
     assert!(alone.together.is_none());
 }
 
