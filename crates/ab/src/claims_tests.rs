@@ -116,6 +116,7 @@ fn session(noise: &mut Noise, kind: Kind, machine: Machine, rounds: u32, effect:
         kernel: String::new(),
         driver: String::new(),
         cpus: 1,
+        states: Vec::new(),
         governor: String::new(),
     };
     let benchmark = Benchmark { name: String::new(), command: Vec::new(), load: None };

@@ -61,6 +61,7 @@ pub fn run(
         kernel: look.machine.release.clone(),
         driver: look.machine.driver.clone(),
         cpus: look.counters.cpus.len(),
+        states: look.machine.tables.clone(),
         governor: look.governor.clone(),
     };
     let resumes = matches!(work, Work::Rest { .. });
@@ -250,6 +251,14 @@ fn resumed(at: &Path, here: &Head) -> Result<(Head, Vec<Run>), LiveError> {
             head.kernel, head.driver, head.cpus, here.kernel, here.driver, here.cpus
         ));
     }
+    // The firmware may give other states to the same kernel and driver.
+    if !head.states.is_empty() && head.states != here.states {
+        return refused(format!(
+            "measured with other idle states ({}); this machine has {}",
+            head.states.join(" | "),
+            here.states.join(" | ")
+        ));
+    }
     let (head, runs) = match runs.is_empty() {
         false => (head, runs),
         // Nothing but the head: as good as new, and the file is there already.
@@ -268,5 +277,34 @@ pub fn free_folder(parent: &Path, name: &str) -> PathBuf {
             return folder;
         }
         n += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_goes_on_under_its_own_idle_states_only() {
+        let head = |states: &[&str]| Head {
+            schema: SCHEMA.to_owned(),
+            request: AbRequest::default(),
+            kernel: "6.12".to_owned(),
+            driver: "acpi_idle".to_owned(),
+            cpus: 2,
+            states: states.iter().map(|s| (*s).to_owned()).collect(),
+            governor: "menu".to_owned(),
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let with = |recorded: &Head, here: &Head| {
+            fs::write(folder.path().join(FILE), serde_json::to_string(recorded).unwrap() + "\n").unwrap();
+            resumed(folder.path(), here).map(|_| ()).map_err(|e| e.to_string())
+        };
+        let (old, new) = (head(&["POLL (0/0 us), C1 (1/1 us)"]), head(&["POLL (0/0 us), C1 (2/5 us)"]));
+        assert_eq!(with(&old, &old), Ok(()));
+        let refused = with(&old, &new).unwrap_err();
+        assert!(refused.contains("C1 (1/1 us)") && refused.contains("C1 (2/5 us)"), "{refused}");
+        // A file that does not say it.
+        assert_eq!(with(&head(&[]), &new), Ok(()));
     }
 }

@@ -47,6 +47,9 @@ pub struct Head {
     pub driver: String,
     /// CPUs with idle states.
     pub cpus: usize,
+    /// Their tables: of each, every state with exit latency and target residency. Empty in files of versions before 0.2.
+    #[serde(default)]
+    pub states: Vec<String>,
     /// The governor before the session.
     pub governor: String,
 }

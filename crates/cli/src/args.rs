@@ -507,7 +507,7 @@ pub(crate) enum PlatformCommand {
     List,
     /// Show a machine's idle states, power and sources
     Show {
-        /// A platform, a platform file (.toml) or a sysfs dump
+        /// A platform, a platform file (.toml), a sysfs dump or the source of a device tree (.dts)
         platform: String,
         /// Print it as a platform file
         #[arg(long)]

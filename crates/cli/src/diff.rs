@@ -69,8 +69,9 @@ Compare two recordings by their idle periods:
 As Markdown, for an issue (--format csv for a spreadsheet, json for a program):
   idlewise diff old.txt new.txt --format markdown
 
-A snapshot is what `grep . -r` prints, `head` or `tail` of several files, or the bare values of \
-`cat`; quoted in a mail or not. Text is at most 78 columns wide.";
+A snapshot is what `grep . -r` prints, `grep -n`, `head` or `tail` of several files, `cpupower idle-info`, or the bare \
+values of `cat`; quoted in a mail or not. Logs of `turbostat`, `cpupower monitor` and `powertop --csv` hold runs. Files of \
+different machines, kernels or idle states are two runs. Text is at most 78 columns wide.";
 
 /// CPU numbers of an argument.
 #[derive(Clone, Debug)]

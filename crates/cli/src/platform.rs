@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::path::Path;
 
-use idlewise_platform::{Platform, Roots, Severity, find, shipped};
+use idlewise_platform::{Platform, PlatformError, Roots, Severity, find, find_states, shipped};
 use idlewise_report::{Format, Report};
 use idlewise_view as view;
 
@@ -27,7 +27,15 @@ fn list() -> Done {
 }
 
 fn show(name: &str, toml: bool) -> Done {
-    let p = get(name)?;
+    let p = match find(name) {
+        Ok(p) => p,
+        // It shows too little for a machine to be simulated, and something to people.
+        Err(why @ PlatformError::Dump { .. }) if !toml => {
+            let Ok(dump) = find_states(name) else { return Err(Failure::Error(why.to_string())) };
+            return print(&view::states(name, &dump, &why.to_string()));
+        }
+        Err(why) => return Err(Failure::Error(why.to_string())),
+    };
     if toml {
         say(&p.to_toml())?;
         return Ok(true);

@@ -204,7 +204,6 @@ fn counters(check: &CounterCheck) -> Vec<StateCount> {
         } else if !sum.state.split('/').any(|n| n == state.name) {
             sum.state = format!("{}/{}", sum.state, state.name);
         }
-        sum.time_us += state.time_us;
         let counts = [
             (&mut sum.above, state.above.kernel),
             (&mut sum.below, state.below.kernel),
@@ -213,9 +212,12 @@ fn counters(check: &CounterCheck) -> Vec<StateCount> {
         for (to, from) in counts {
             *to = if first { from } else { to.zip(from).map(|(sum, n)| sum + n) };
         }
-        // Every kernel counts entries.
-        let Some(usage) = state.usage.kernel else { unreachable!("a state without a usage") };
+        // `counted` has refused those without.
+        let (Some(usage), Some(time_us)) = (state.usage.kernel, state.time_us) else {
+            unreachable!("a state without a usage or a time")
+        };
         sum.usage += usage;
+        sum.time_us += time_us;
     }
     out.into_values().collect()
 }
@@ -229,8 +231,13 @@ fn counted(request: &AddRequest, recording: &Recording) -> Result<Vec<StateCount
         (None, None) => return Ok(Vec::new()),
     };
     let wrong: Vec<String> = check.miscounted().map(|(cpu, why)| format!("CPU {cpu}: {why}")).collect();
-    if !wrong.is_empty() {
-        return Err(CollectError::Refused { path: request.trace.display().to_string(), reasons: wrong });
+    let states = || check.cpus.iter().flat_map(|cpu| cpu.states.iter().map(|s| (cpu.cpu, s)));
+    let unknown = states().find(|(_, s)| s.usage.kernel.is_none() || s.time_us.is_none());
+    let unknown =
+        unknown.map(|(cpu, s)| format!("CPU {cpu}: the counters lack the usage or the time of {}", s.name));
+    let reasons: Vec<String> = wrong.into_iter().chain(unknown).collect();
+    if !reasons.is_empty() {
+        return Err(CollectError::Refused { path: request.trace.display().to_string(), reasons });
     }
     Ok(counters(&check))
 }

@@ -7,7 +7,7 @@ use crate::declared::{Declared, INTEGER, NUMBER, TEXT, row, table};
 pub(crate) const COLUMNS: &[Declared] = &[
     ("run", TEXT, "snapshot, recording or interval"),
     ("part", TEXT, "`all`, a cluster or a CPU"),
-    ("state", INTEGER, "number of the idle state"),
+    ("state", INTEGER, "number of the idle state in sysfs; empty where the source has names only"),
     ("name", TEXT, "its name"),
     ("usage", INTEGER, "entries"),
     ("time_us", INTEGER, "time in it, us"),
@@ -25,11 +25,11 @@ pub fn diff(r: &DiffReport) -> DataTable {
     let mut t = table(COLUMNS);
     for run in &r.runs {
         for part in std::iter::once(&run.all).chain(&run.clusters).chain(&run.cpus) {
-            for (i, s) in part.states.iter().enumerate() {
+            for s in &part.states {
                 t.push(row![
                     &run.name,
                     &part.name,
-                    i,
+                    s.state,
                     &s.name,
                     s.usage,
                     s.time_us,

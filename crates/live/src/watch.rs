@@ -7,11 +7,11 @@ mod reader;
 mod share;
 mod snapshot;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use idlewise_platform::{PlatformError, SysfsCounters, SysfsDump};
+use idlewise_platform::{PlatformError, SysfsCounters, SysfsDump, SysfsState};
 
 use crate::limits::{LimitWatch, Limiting};
 use crate::power::{Meters, Reading};
@@ -47,6 +47,8 @@ pub struct Machine {
     pub places: Vec<Place>,
     /// The names of each CPU's states.
     pub states: BTreeMap<u32, Vec<String>>,
+    /// The tables of idle states that CPUs have, each once: every state with exit latency and target residency.
+    pub tables: Vec<String>,
 }
 
 /// The counters of all CPUs at one moment.
@@ -131,13 +133,18 @@ impl Watch {
             .iter()
             .filter_map(|(cpu, states)| Some(((*cpu)?, CpuFiles::new(&self.host, (*cpu)?, states))))
             .collect();
-        let names = |states: &BTreeMap<usize, idlewise_platform::SysfsState>| {
-            let name = |(index, s): (&usize, &idlewise_platform::SysfsState)| {
+        let names = |states: &BTreeMap<usize, SysfsState>| {
+            let name = |(index, s): (&usize, &SysfsState)| {
                 s.name.clone().filter(|n| !n.is_empty()).unwrap_or_else(|| format!("state{index}"))
             };
             states.iter().map(name).collect()
         };
+        let table = |states: &BTreeMap<usize, SysfsState>| {
+            states.values().map(SysfsState::shown).collect::<Vec<_>>().join(", ")
+        };
+        let tables: BTreeSet<String> = dump.cpus.values().map(table).collect();
         let machine = Machine {
+            tables: tables.into_iter().collect(),
             release: reader::release(&self.host),
             driver: dump.driver.clone().unwrap_or_default(),
             places: place::places(&self.host, &dump),

@@ -5,6 +5,7 @@
 //! each of which tells by itself what happened: a recording, a file with the looks before and after, counters since boot.
 
 mod input;
+mod log;
 mod part;
 mod report;
 mod request;
@@ -16,10 +17,10 @@ use idlewise_model::{Note, NoteId};
 use idlewise_recording::CommandError;
 use idlewise_recording::input_files::{distinct, file_name};
 
-use input::Input;
+use input::{Input, Runs};
 use snapshots::between;
 
-pub use report::{DiffReport, Part, Run, SCHEMA, StatePart};
+pub use report::{DiffReport, LoggedValue, Part, Run, SCHEMA, StatePart};
 pub use request::{DiffRequest, Meaning};
 
 /// Reads and subtracts.
@@ -45,15 +46,12 @@ pub fn diff(request: &DiffRequest) -> Result<DiffReport, CommandError> {
         if request.meaning == Some(Meaning::Looks) {
             before.last_look()?;
         }
-        let run = before.run(false, &mut notes)?;
-        let because = match request.meaning {
-            Some(Meaning::Runs) => {
-                let why = format!("{name}: one run; name a second to compare it with");
-                return Err(CommandError::not_given("AFTER", why));
-            }
-            _ => format!("one file: {}", run.basis),
-        };
-        return Ok(report(Meaning::Looks, because, vec![name], vec![run], notes));
+        let Runs { meaning, because, runs } = before.runs(request.meaning, &mut notes)?;
+        if request.meaning == Some(Meaning::Runs) && meaning != Meaning::Runs {
+            let why = format!("{name}: one run; name a second to compare it with");
+            return Err(CommandError::not_given("AFTER", why));
+        }
+        return Ok(report(meaning, because, vec![name], runs, notes));
     };
     let after = read(after)?;
     heard(request, &[&before, &after])?;
@@ -125,7 +123,7 @@ fn heard(request: &DiffRequest, inputs: &[&Input]) -> Result<(), CommandError> {
         return Err(CommandError::conflict(&["--cpus"], why));
     }
     let option = request.recording.first_given();
-    match option.filter(|_| !inputs.iter().any(|i| i.looks().is_none())) {
+    match option.filter(|_| !inputs.iter().any(|i| i.is_recording())) {
         Some(option) => {
             let why =
                 format!("{option} is for recordings; {names}: counters of the kernel: leave {option} out");
@@ -143,6 +141,13 @@ fn looks_or_boots(
     mut notes: Vec<Note>,
 ) -> Result<DiffReport, CommandError> {
     let (a, b) = (before.last_look()?, after.last_look()?);
+    if let Some(other) = a.other_machine(b) {
+        let because = format!("counters since boot, because the {} differ", other.what());
+        let [first, second] = [&before.name, &after.name];
+        notes.push(NoteId::OtherMachine.note(format!("{first} and {second}: {}", other.why())));
+        let runs = vec![before.run(false, &mut notes)?, after.run(false, &mut notes)?];
+        return Ok(report(Meaning::Runs, because, files, runs, notes));
+    }
     let refused = match between(a, b, &mut notes) {
         Ok(run) => {
             let because = "one snapshot each, and no counter decreases".to_owned();
@@ -167,7 +172,24 @@ fn report(
     because: String,
     files: Vec<String>,
     runs: Vec<Run>,
-    notes: Vec<Note>,
+    mut notes: Vec<Note>,
 ) -> DiffReport {
+    if let (Meaning::Runs, [a, b]) = (meaning, runs.as_slice()) {
+        notes.extend(unpaired(a, b));
+    }
     DiffReport { schema: SCHEMA, version: env!("CARGO_PKG_VERSION"), meaning, because, files, runs, notes }
+}
+
+/// What to know where states of one run are not in the other.
+fn unpaired(a: &Run, b: &Run) -> Option<Note> {
+    let pairs = a.all.paired(&b.all);
+    let only = |which: &str, states: Vec<&StatePart>| {
+        let shown: Vec<String> = states.into_iter().map(StatePart::shown).collect();
+        (!shown.is_empty()).then(|| format!("only in {which}: {}", shown.join(", ")))
+    };
+    let of_a = pairs.iter().filter(|(_, b)| b.is_none()).filter_map(|(a, _)| *a).collect();
+    let of_b = pairs.iter().filter(|(a, _)| a.is_none()).filter_map(|(_, b)| *b).collect();
+    let both: Vec<String> = [only("A", of_a), only("B", of_b)].into_iter().flatten().collect();
+    let words = || format!("states with exit latency/target residency, {}", both.join("; "));
+    (!both.is_empty()).then(|| NoteId::OtherMachine.note(words()))
 }

@@ -218,15 +218,15 @@ fn two_recordings_are_compared_by_the_kernels_counters_where_both_have_them() {
     let report = compared(None);
     let of = |r: &DiffReport, i: usize| (r.runs[i].basis, r.runs[i].all.usage, r.runs[i].governor.clone());
     let counters = "recording (with the kernel's counters)";
-    assert_eq!(of(&report, 0), (counters, 3, Some("menu".to_owned())));
-    assert_eq!(of(&report, 1), (counters, 30, Some("menu".to_owned())));
+    assert_eq!(of(&report, 0), (counters, Some(3), Some("menu".to_owned())));
+    assert_eq!(of(&report, 1), (counters, Some(30), Some("menu".to_owned())));
     assert_eq!(report.runs[0].seconds, Some(0.05));
     assert_eq!(report.runs[0].all.states[1].name, "c2");
     // One that has none: both by their stays, and it is said.
     std::fs::remove_file(b.path("t.toml")).unwrap();
     let report = compared(Some(SYNTH4));
     let stays = "recording (its own idle periods)";
-    assert_eq!((of(&report, 0).0, of(&report, 0).1, of(&report, 1).0), (stays, 5, stays));
+    assert_eq!((of(&report, 0).0, of(&report, 0).1, of(&report, 1).0), (stays, Some(5), stays));
     assert!(report.notes.iter().any(|n| n.contains("of the kernel are not used")), "{:?}", report.notes);
 }
 
@@ -247,9 +247,29 @@ fn counters_whose_sum_has_more_than_64_bits_are_refused() {
         diff(&DiffRequest { before, ..DiffRequest::default() })
     };
     let all = snapshot(2047).unwrap();
-    assert_eq!(all.runs[0].all.time_us, (2047 * 8) << 50);
+    assert_eq!(all.runs[0].all.time_us, Some((2047 * 8) << 50));
     let said = error_text(snapshot(2048));
     let told =
         "before.txt: the counters of 2048 CPUs are more than 2^64 together; no machine has such a count";
     assert!(said.contains(told), "{said}");
+}
+
+#[test]
+fn counters_of_other_idle_states_are_pointed_out() {
+    let named = |name: &str, text: String| format!("cpu0/cpuidle/state1/name:{name}\n{text}");
+    let (before, after) = (look(Some(5_000), BEFORE), look(Some(55_000), AFTER));
+    let files = |old: &str, new: &str| Files::new(&named(old, before.clone()), &named(new, after.clone()));
+    let refused = files("c2", "c6").score().unwrap_err().to_string();
+    assert!(
+        refused.contains("are not of one machine: cpu0 state1 is c2 (?/? us) in the first and c6"),
+        "{refused}"
+    );
+    let warned = |name: &str| {
+        let check = files(name, name).score().unwrap().counters.unwrap();
+        check
+            .notes
+            .iter()
+            .any(|n| n.id == NoteId::OtherMachine && n.contains("state1 is c6 (?/? us), and c2 ("))
+    };
+    assert!(warned("c6") && !warned("c2"));
 }

@@ -180,6 +180,12 @@ ids! {
     AssumedCpus "assumed-cpus"
     /// The snapshots are not of one boot.
     OtherBoot "other-boot"
+    /// Files or runs are of different machines or kernels, or have different idle states.
+    OtherMachine "other-machine"
+    /// A snapshot of counters lacks some of them, or states.
+    CountersMissing "counters-missing"
+    /// An idle state is switched off.
+    StateOff "state-off"
     /// The kernel's counters beside a recording are not used.
     CountersUnused "counters-unused"
     /// Inputs of the governor are not recorded, or not all.

@@ -59,8 +59,8 @@ fn parts(run: &Run) -> impl Iterator<Item = &Part> {
 /// The greatest change of a share of the idle time, and how the misses changed.
 fn verdict(a: &Run, b: &Run) -> Vec<String> {
     let mut out = Vec::new();
-    let states = a.all.states.iter().zip(&b.all.states);
-    let moved = states.filter_map(|(x, y)| Some((y.name.as_str(), x.idle_pct?, y.idle_pct?)));
+    let states = a.all.paired(&b.all).into_iter();
+    let moved = states.filter_map(|(x, y)| Some((y?.name.as_str(), x?.idle_pct?, y?.idle_pct?)));
     let most = moved.max_by(|x, y| (x.2 - x.1).abs().total_cmp(&(y.2 - y.1).abs()));
     if let Some((state, from, to)) = most {
         out.push(format!("{state}: {from:.1} % of the idle time in A, {to:.1} % in B"));
@@ -78,11 +78,11 @@ fn verdict(a: &Run, b: &Run) -> Vec<String> {
 type Counted = (&'static str, &'static str, Quantity, &'static str, Better, fn(&Run, &Part) -> Option<f64>);
 
 const COUNTED: [Counted; 6] = [
-    ("usage", "usage", Quantity::Count, "", Better::Neither, |_, p| Some(p.usage as f64)),
+    ("usage", "usage", Quantity::Count, "", Better::Neither, |_, p| p.usage.map(|n| n as f64)),
     ("wakeups", "wakeups", Quantity::Rate, "", Better::Less, |r, p| {
-        r.seconds.filter(|s| *s > 0.0).map(|s| p.usage as f64 / s)
+        Some(p.usage? as f64 / r.seconds.filter(|s| *s > 0.0)?)
     }),
-    ("idle", "idle", Quantity::Energy, "s", Better::Neither, |_, p| Some(p.time_us as f64 / 1e6)),
+    ("idle", "idle", Quantity::Energy, "s", Better::Neither, |_, p| p.time_us.map(|us| us as f64 / 1e6)),
     ("above", "too deep", Quantity::Share, "", Better::Less, |_, p| p.above_pct),
     ("below", "too shallow", Quantity::Share, "", Better::Less, |_, p| p.below_pct),
     ("rejected", "rejected", Quantity::Count, "", Better::Less, |_, p| p.rejected.map(|n| n as f64)),
@@ -153,12 +153,13 @@ fn changes(a: &Run, b: &Run) -> Table {
                 format!("{from:.2} % in A, {to:.2} % in B").into(),
             ]);
         };
-        let states = || other.states.iter().zip(&part.states).enumerate();
-        for (i, (x, y)) in states() {
-            row("share of the idle time, B - A", &format!("{i} {}", y.name), x.idle_pct, y.idle_pct);
+        let states = other.paired(part);
+        let states = || states.iter().filter_map(|(x, y)| Some(((*x)?, (*y)?)));
+        for (x, y) in states() {
+            row("share of the idle time, B - A", &y.label(), x.idle_pct, y.idle_pct);
         }
-        for (i, (x, y)) in states() {
-            row("share of idle periods, B - A", &format!("{i} {}", y.name), x.usage_pct, y.usage_pct);
+        for (x, y) in states() {
+            row("share of idle periods, B - A", &y.label(), x.usage_pct, y.usage_pct);
         }
         row("misses, B - A", "too deep", other.above_pct, part.above_pct);
         row("misses, B - A", "too shallow", other.below_pct, part.below_pct);
@@ -187,7 +188,7 @@ fn residency(r: &DiffReport) -> (Table, Option<String>) {
                     if cpu.is_some() { "all" } else { part.name.as_str() }.into(),
                     cpu.into(),
                     s.name.as_str().into(),
-                    (i as u64).into(),
+                    (s.state.unwrap_or(i) as u64).into(),
                     s.idle_pct.into(),
                 ]);
             }

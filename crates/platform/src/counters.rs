@@ -3,14 +3,14 @@ use std::collections::BTreeMap;
 
 use idlewise_model::{Note, NoteId};
 
-use crate::{PlatformError, SysfsDump};
+use crate::{PlatformError, SysfsDump, SysfsState};
 
-/// The kernel's own counts for one state of one CPU. Those that older kernels lack are `None`.
+/// The kernel's own counts for one state of one CPU. Those that the kernel or a dump lacks are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StateCounters {
-    pub usage: u64,
+    pub usage: Option<u64>,
     /// Total residency, us.
-    pub time_us: u64,
+    pub time_us: Option<u64>,
     /// Entries that were too deep (kernels since 5.0).
     pub above: Option<u64>,
     /// Entries that were too shallow (kernels since 5.0).
@@ -21,13 +21,13 @@ pub struct StateCounters {
     /// Residency during suspend-to-idle, us.
     pub s2idle_time_us: Option<u64>,
     /// The state was off: by the user (bit 0) or the driver (bit 1). In a difference: at the end.
-    pub disable: u64,
+    pub disable: Option<u64>,
 }
 
 /// Counters of a machine, by CPU and state index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SysfsCounters {
-    /// By CPU; one entry per state.
+    /// By CPU; one entry per state, by its number. A state that a dump does not have is [`StateCounters::default`].
     pub cpus: BTreeMap<u32, Vec<StateCounters>>,
 }
 
@@ -41,24 +41,32 @@ pub struct CounterDiff {
 }
 
 impl SysfsDump {
-    /// The counters of this look; a count that is not in it is 0 or `None`. Paths that name no CPU count as CPU 0.
+    /// The counters of this snapshot; a count that is not in it is `None`. Paths that name no CPU count as CPU 0.
     #[must_use]
     pub fn counters(&self) -> SysfsCounters {
         let mut cpus = BTreeMap::new();
         for (cpu, states) in &self.cpus {
-            let counters = states.values().map(|s| StateCounters {
-                usage: s.usage.unwrap_or(0),
-                time_us: s.time_us.unwrap_or(0),
-                above: s.above,
-                below: s.below,
-                rejected: s.rejected,
-                s2idle_usage: s.s2idle_usage,
-                s2idle_time_us: s.s2idle_time_us,
-                disable: s.disable.unwrap_or(0),
-            });
+            let last = states.keys().next_back().map_or(0, |n| n + 1);
+            let counters =
+                (0..last).map(|n| states.get(&n).map_or_else(StateCounters::default, StateCounters::of));
             cpus.entry(cpu.unwrap_or(0)).or_insert_with(|| counters.collect());
         }
         SysfsCounters { cpus }
+    }
+}
+
+impl StateCounters {
+    fn of(s: &SysfsState) -> Self {
+        Self {
+            usage: s.usage,
+            time_us: s.time_us,
+            above: s.above,
+            below: s.below,
+            rejected: s.rejected,
+            s2idle_usage: s.s2idle_usage,
+            s2idle_time_us: s.s2idle_time_us,
+            disable: s.disable,
+        }
     }
 }
 
@@ -78,11 +86,12 @@ pub fn diff(before: &SysfsCounters, after: &SysfsCounters) -> Result<CounterDiff
             continue;
         };
         for (state, (a, b)) in old.iter().zip(new).enumerate() {
-            if a.disable != b.disable {
-                out.notes.push(NoteId::StateSwitched.note(format!(
-                    "cpu{cpu} state{state}: `disable` went from {} to {} between the dumps",
-                    a.disable, b.disable
-                )));
+            if let (Some(a), Some(b)) = (a.disable, b.disable)
+                && a != b
+            {
+                let words =
+                    format!("cpu{cpu} state{state}: `disable` went from {a} to {b} between the dumps");
+                out.notes.push(NoteId::StateSwitched.note(words));
             }
         }
         let states = diff_cpu(*cpu, old, new)?;
@@ -126,8 +135,8 @@ fn subtract(
         _ => Ok(None),
     };
     Ok(StateCounters {
-        usage: minus(a.usage, b.usage, "usage")?,
-        time_us: minus(a.time_us, b.time_us, "time")?,
+        usage: both(a.usage, b.usage, "usage")?,
+        time_us: both(a.time_us, b.time_us, "time")?,
         above: both(a.above, b.above, "above")?,
         below: both(a.below, b.below, "below")?,
         rejected: both(a.rejected, b.rejected, "rejected")?,

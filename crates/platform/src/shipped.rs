@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use idlewise_model::near;
 
-use crate::{Origin, Platform, PlatformError};
+use crate::{Origin, Platform, PlatformError, SysfsDump};
 
 const SHIPPED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/shipped.rs"));
 
@@ -15,7 +15,11 @@ pub fn shipped() -> &'static [(&'static str, &'static str)] {
     SHIPPED
 }
 
-/// The shipped platform with that id; or the platform file (`.toml`) or sysfs dump (any other name) at that path.
+/// How a compiled device tree begins.
+const FDT_MAGIC: [u8; 4] = [0xd0, 0x0d, 0xfe, 0xed];
+
+/// The shipped platform with that id; or the platform file (`.toml`), the source of a device tree, or the sysfs dump (any other
+/// name) at that path.
 ///
 /// # Errors
 /// [`PlatformError::Unknown`] with the nearest ids, [`PlatformError::Read`], or what reading the
@@ -32,14 +36,23 @@ pub fn find(name_or_path: &str) -> Result<Platform, PlatformError> {
     let read = |reason: String| PlatformError::Read { path: name_or_path.to_string(), reason };
     let most = if toml { idlewise_files::LARGEST } else { idlewise_files::LARGEST_MADE };
     let bytes = idlewise_files::read_within(path, most).map_err(|e| read(e.to_string()))?;
+    if bytes.starts_with(&FDT_MAGIC) {
+        let what = format!(
+            "a compiled device tree; dtc -I dtb -O dts {name_or_path} gives its source, which is read"
+        );
+        return Err(read(what));
+    }
     if bytes.contains(&0) || (toml && std::str::from_utf8(&bytes).is_err()) {
-        let what = "not a text file; expected a platform file (.toml) or the text of a sysfs dump";
+        let what =
+            "not a text file; expected a platform file (.toml) or the text of a sysfs dump or a device tree";
         return Err(read(what.to_string()));
     }
     // Mails come in many encodings; what counts in a dump is ASCII.
     let text = String::from_utf8_lossy(&bytes);
     let mut platform = if toml {
         Platform::from_toml(&text, name_or_path)?
+    } else if Platform::is_device_tree(&text) {
+        Platform::from_device_tree(&text, name_or_path)?
     } else {
         Platform::from_sysfs_dump(&text, name_or_path)?
     };
@@ -48,6 +61,16 @@ pub fn find(name_or_path: &str) -> Result<Platform, PlatformError> {
         other => other,
     };
     Ok(platform)
+}
+
+/// What the text at `path` shows of idle states, be it too little for a platform.
+///
+/// # Errors
+/// As [`find`].
+pub fn find_states(path: &str) -> Result<SysfsDump, PlatformError> {
+    let read = |e: std::io::Error| PlatformError::Read { path: path.to_string(), reason: e.to_string() };
+    let bytes = idlewise_files::read_within(Path::new(path), idlewise_files::LARGEST_MADE).map_err(read)?;
+    SysfsDump::of_any(&String::from_utf8_lossy(&bytes), path)
 }
 
 /// Each file is read once: a search asks for the same machine thousands of times.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::collections::BTreeMap;
 
-use crate::PlatformError;
+use crate::dump_origin::DumpOrigin;
+use crate::sysfs_line::{Key, key};
+use crate::{IdleLog, LoggedState, PlatformError};
 
 /// The command whose output this module reads, for hints.
 pub(crate) const RECORD: &str = "record it with: grep -r . /sys/devices/system/cpu/cpu*/cpuidle";
@@ -41,7 +43,7 @@ pub struct SysfsState {
     pub s2idle_time_us: Option<u64>,
 }
 
-/// One look at `/sys/devices/system/cpu`: what a mail to a list holds.
+/// One snapshot of `/sys/devices/system/cpu`: what a mail to a list holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SysfsDump {
     /// By CPU, then by state index. `None` stands for paths that name no CPU (`grep` run inside one CPU's folder).
@@ -52,62 +54,47 @@ pub struct SysfsDump {
     pub at_ns: BTreeMap<u32, u64>,
     pub driver: Option<String>,
     pub governor: Option<String>,
+    /// What stands before the paths, or around them: which machine, and which of its snapshots.
+    pub origin: DumpOrigin,
+    /// The source names states and does not number them: numbers are places in it.
+    pub unnumbered: bool,
+    /// Values that are not what their files hold, which are left out.
+    pub damaged: Vec<DamagedValue>,
     /// Lines that look like `path:value` but are about something else, or like nothing known.
     pub skipped_lines: usize,
 }
 
+/// A value of a dump that is not what its file holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DamagedValue {
+    /// `FILE:LINE`.
+    pub place: String,
+    /// What it is and what was expected.
+    pub what: String,
+}
+
 impl SysfsDump {
-    /// Reads the output of `grep -r . /sys/devices/system/cpu/cpu*/cpuidle` (`path:value`, any leading folders, quoted
-    /// in a mail or not), of `head`/`tail` on several files (`==> path <==`, then the value), or `ro|path|value`
-    /// lines. Where a path repeats, a new look begins: a file may hold the state before and after a run.
-    /// `name` is how errors call the file.
+    /// Reads what a text shows of idle states, be it too little for a platform: a dump, or the log of a tool, which names
+    /// states.
     ///
     /// # Errors
-    /// [`PlatformError::Dump`] when no line is about an idle state, or a number is not one.
-    pub fn parse(text: &str, name: &str) -> Result<Vec<Self>, PlatformError> {
-        let mut looks = vec![Self::default()];
-        let mut seen = std::collections::BTreeSet::new();
-        let mut header: Option<&str> = None;
-        for (number, line) in text.lines().enumerate() {
-            let line = line.trim_start_matches(['>', ' ', '\t']).trim_end();
-            if let Some(path) = line.strip_prefix("==> ").and_then(|l| l.strip_suffix(" <==")) {
-                header = Some(path);
-                continue;
-            }
-            let Some((path, value)) = header.take().map_or_else(|| split(line), |path| Some((path, line)))
-            else {
-                if !line.is_empty()
-                    && !line.starts_with('#')
-                    && let Some(look) = looks.last_mut()
-                {
-                    look.skipped_lines += 1;
-                }
-                continue;
-            };
-            if matches!(key(path), Key::State { .. }) && !seen.insert(path) {
-                seen.clear();
-                seen.insert(path);
-                looks.push(Self::default());
-            }
-            if let Some(look) = looks.last_mut() {
-                look.take(path, value).map_err(|what| PlatformError::Dump {
-                    file: format!("{name}:{}", number + 1),
-                    what,
-                    hint: format!("the line is damaged; {RECORD}"),
-                })?;
-            }
-        }
-        looks.retain(|l| !l.cpus.is_empty());
-        if looks.is_empty() {
-            let what = if text.trim().is_empty() {
-                "the file is empty"
-            } else {
-                "no line is about an idle state (expected lines such as .../cpu0/cpuidle/state1/latency:10)"
-            };
-            let (what, hint) = (what.to_string(), RECORD.to_string());
-            return Err(PlatformError::Dump { file: name.to_string(), what, hint });
-        }
-        Ok(looks)
+    /// As [`SysfsDump::parse`].
+    pub fn of_any(text: &str, name: &str) -> Result<Self, PlatformError> {
+        let why = match Self::parse(text, name) {
+            Ok(dumps) => return Ok(dumps.into_iter().next().unwrap_or_default()),
+            Err(why) => why,
+        };
+        let log = IdleLog::parse(text).ok_or(why)?;
+        let states = |states: &Vec<LoggedState>| {
+            let state = |s: &LoggedState| SysfsState { name: Some(s.name.clone()), ..SysfsState::default() };
+            states.iter().map(state).enumerate().collect()
+        };
+        let cpus = log.intervals.first().map(|i| &i.cpus).into_iter().flatten();
+        Ok(Self {
+            cpus: cpus.map(|(cpu, s)| (*cpu, states(s))).collect(),
+            unnumbered: true,
+            ..Self::default()
+        })
     }
 
     /// Takes one file's value. The error says what is wrong with it.
@@ -116,36 +103,10 @@ impl SysfsDump {
         match key(path) {
             Key::State { cpu, state, file } => {
                 let s = self.cpus.entry(cpu).or_default().entry(state).or_default();
-                let count = || {
-                    value.parse::<u64>().map(Some).map_err(|_| {
-                        let whose = cpu.map_or(String::new(), |c| format!("cpu{c} "));
-                        format!("{whose}state{state}/{file} is {value:?}, expected a whole number")
-                    })
-                };
-                let counter = || match count()? {
-                    Some(n) if n > COUNTER_MAX => {
-                        let whose = cpu.map_or(String::new(), |c| format!("cpu{c} "));
-                        Err(format!("{whose}state{state}/{file} is {n}, expected {COUNTER_MAX} at most"))
-                    }
-                    n => Ok(n),
-                };
-                match file {
-                    "name" => s.name = Some(value.to_string()),
-                    "desc" => s.desc = Some(value.to_string()),
-                    "latency" => s.latency_us = count()?,
-                    "residency" => s.residency_us = count()?,
-                    "disable" => s.disable = count()?,
-                    "default_status" => s.disabled_by_default = Some(value == "disabled"),
-                    "usage" => s.usage = counter()?,
-                    "time" => s.time_us = counter()?,
-                    "above" => s.above = counter()?,
-                    "below" => s.below = counter()?,
-                    "rejected" => s.rejected = counter()?,
-                    "s2idle/usage" => s.s2idle_usage = counter()?,
-                    "s2idle/time" => s.s2idle_time_us = counter()?,
-                    // `power` is 0 or all ones on every driver of today; others are newer than we are.
-                    _ => {}
-                }
+                s.take(file, value).map_err(|why| {
+                    let whose = cpu.map_or(String::new(), |c| format!("cpu{c} "));
+                    format!("{whose}state{state}/{file} is {why}")
+                })?;
             }
             Key::Capacity(cpu) => {
                 if let Ok(capacity) = value.parse() {
@@ -158,79 +119,46 @@ impl SysfsDump {
             }
             Key::Driver => self.driver = Some(value.to_string()),
             Key::Governor => self.governor = Some(value.to_string()),
-            Key::Other => self.skipped_lines += 1,
+            Key::EachState { .. } | Key::Other => self.skipped_lines += 1,
         }
         Ok(())
     }
 }
 
-/// What a path is about.
-enum Key<'a> {
-    State { cpu: Option<u32>, state: usize, file: &'a str },
-    Capacity(u32),
-    At(u32),
-    Driver,
-    Governor,
-    Other,
-}
-
-fn key(path: &str) -> Key<'_> {
-    let mut cpu = None;
-    let mut offset = 0;
-    for part in path.split('/') {
-        let rest = path.get(offset + part.len() + 1..).unwrap_or_default();
-        if let Some(n) = numbered(part, "cpu") {
-            cpu = u32::try_from(n).ok();
-        } else if let Some(state) = numbered(part, "state") {
-            let file_ok = !rest.is_empty() && rest.split('/').count() <= 2;
-            return if file_ok && path_is_cpuidle(path, offset) {
-                Key::State { cpu, state, file: rest }
-            } else {
-                Key::Other
-            };
-        } else if part == "cpu_capacity"
-            && rest.is_empty()
-            && let Some(cpu) = cpu
-        {
-            return Key::Capacity(cpu);
-        } else if part == "at_ns"
-            && rest.is_empty()
-            && let Some(cpu) = cpu
-        {
-            return Key::At(cpu);
+impl SysfsState {
+    /// Takes the value of one of its files. The error says what the value is and what was expected.
+    pub(crate) fn take(&mut self, file: &str, value: &str) -> Result<(), String> {
+        let count = || number(value).map(Some).ok_or_else(|| format!("{value:?}, expected a whole number"));
+        let counter = || match count()? {
+            Some(n) if n > COUNTER_MAX => Err(format!("{n}, expected {COUNTER_MAX} at most")),
+            n => Ok(n),
+        };
+        match file {
+            "name" => self.name = Some(value.to_string()),
+            "desc" => self.desc = Some(value.to_string()),
+            "latency" => self.latency_us = count()?,
+            "residency" => self.residency_us = count()?,
+            "disable" => self.disable = count()?,
+            "default_status" => self.disabled_by_default = Some(value == "disabled"),
+            "usage" => self.usage = counter()?,
+            "time" => self.time_us = counter()?,
+            "above" => self.above = counter()?,
+            "below" => self.below = counter()?,
+            "rejected" => self.rejected = counter()?,
+            "s2idle/usage" => self.s2idle_usage = counter()?,
+            "s2idle/time" => self.s2idle_time_us = counter()?,
+            // `power` is 0 or all ones on every driver of today; others are newer than we are.
+            _ => {}
         }
-        offset += part.len() + 1;
-    }
-    match path.rsplit_once('/').map_or(path, |(_, last)| last) {
-        "current_driver" => Key::Driver,
-        "name" if path.ends_with("cpuidle/driver/name") => Key::Driver,
-        "current_governor" | "current_governor_ro" => Key::Governor,
-        _ => Key::Other,
+        Ok(())
     }
 }
 
-/// `stateN` counts below `cpuidle/`, or at the start of a relative path; other parts of sysfs have states too.
-fn path_is_cpuidle(path: &str, offset: usize) -> bool {
-    let before = path.get(..offset).unwrap_or_default();
-    before.is_empty() || before == "./" || before.ends_with("cpuidle/")
-}
-
-fn numbered(part: &str, word: &str) -> Option<usize> {
-    let digits = part.strip_prefix(word)?;
-    if digits.starts_with(|c: char| c.is_ascii_digit()) { digits.parse().ok() } else { None }
-}
-
-fn split(line: &str) -> Option<(&str, &str)> {
-    if let Some(rest) = line.strip_prefix("ro|").or_else(|| line.strip_prefix("rw|")) {
-        return rest.split_once('|');
+/// A whole number, decimal or hexadecimal with `0x`.
+pub(crate) fn number(value: &str) -> Option<u64> {
+    match value.strip_prefix("0x") {
+        Some(digits) if !digits.starts_with('+') => u64::from_str_radix(digits, 16).ok(),
+        Some(_) => None,
+        None => value.parse().ok(),
     }
-    let (first, rest) = line.split_once(':')?;
-    // `grep` over saved files puts their name first.
-    if !first.contains('/')
-        && let Some((path, value)) = rest.split_once(':')
-        && path.starts_with('/')
-    {
-        return Some((path, value));
-    }
-    first.contains('/').then_some((first, rest))
 }

@@ -9,16 +9,19 @@ use crate::platform::{CAPACITY_MAX, CPU_MAX, NEVER_NS, NEVER_US};
 use crate::state::too_long;
 use crate::sysfs::RECORD;
 use crate::{
-    Cluster, EnergyTable, EntryKind, Fall, Origin, Platform, PlatformError, StateInfo, SysfsDump, SysfsState,
-    cpu_list,
+    Cluster, DamagedValue, EnergyTable, EntryKind, Fall, Origin, Platform, PlatformError, StateInfo,
+    SysfsDump, SysfsState, cpu_list,
 };
+
+/// Of so many damaged values a platform's notes have the words.
+const DAMAGED_SHOWN: usize = 3;
 
 /// What makes two CPUs alike.
 #[derive(PartialEq)]
-struct Kind {
-    table: IdleTable,
-    info: Vec<StateInfo>,
-    capacity: Option<u32>,
+pub(crate) struct Kind {
+    pub(crate) table: IdleTable,
+    pub(crate) info: Vec<StateInfo>,
+    pub(crate) capacity: Option<u32>,
 }
 
 impl Platform {
@@ -31,15 +34,26 @@ impl Platform {
     pub fn from_sysfs_dump(text: &str, name: &str) -> Result<Self, PlatformError> {
         let looks = SysfsDump::parse(text, name)?;
         let count = looks.len();
+        let origins: Vec<String> = looks.iter().map(|l| l.origin.name()).collect();
         let Some(first) = looks.into_iter().next() else {
             let (what, hint) = ("no idle states".to_string(), RECORD.to_string());
             return Err(PlatformError::Dump { file: name.to_string(), what, hint });
         };
-        let mut platform = first.platform(name, Origin::SysfsDump(PathBuf::from(name)))?;
+        // Of a damaged line comes what is missing.
+        let damaged = first.damaged.first().map(|d| PlatformError::Dump {
+            file: d.place.clone(),
+            what: d.what.clone(),
+            hint: format!("the line is damaged; {RECORD}"),
+        });
+        let mut platform = first
+            .platform(name, Origin::SysfsDump(PathBuf::from(name)))
+            .map_err(|why| damaged.unwrap_or(why))?;
+        let left_out = |d: &DamagedValue| format!("{}: {}: left out", d.place, d.what);
+        platform.notes.extend(first.damaged.iter().take(DAMAGED_SHOWN).map(left_out));
         if count > 1 {
             platform
                 .notes
-                .push(format!("the file holds {count} snapshots of the machine; the first is used"));
+                .push(format!("the file holds {count} snapshots{}; the first is used", named(&origins)));
         }
         Ok(platform)
     }
@@ -105,25 +119,49 @@ impl SysfsDump {
                 find_refused(kind, &looks).into_iter().map(|n| format!("CPUs {}: {n}", cpu_list(cpus))),
             );
         }
-        let clusters: Result<Vec<_>, _> =
-            kinds.into_iter().map(|(kind, cpus)| cluster(kind, cpus, unnamed)).collect();
-        Ok(Platform {
-            id: id_of(name),
-            name: name.to_string(),
-            sources: vec![format!("sysfs: {name}")],
-            origin,
-            hz: None,
-            hz_note: "sysfs does not say".to_string(),
-            one_cache: false,
-            one_thread: false,
-            costs: None,
-            battery: None,
-            package: None,
-            limits: None,
-            thermal: None,
-            clusters: clusters?,
-            notes,
-        })
+        described(name, "sysfs", origin, "sysfs does not say".to_string(), kinds, unnamed, notes)
+    }
+}
+
+/// The machine with these clusters, of which nothing else is known; `source` says what describes it.
+pub(crate) fn described(
+    name: &str,
+    source: &str,
+    origin: Origin,
+    hz_note: String,
+    kinds: Vec<(Kind, Vec<u32>)>,
+    any_cpu: bool,
+    notes: Vec<String>,
+) -> Result<Platform, PlatformError> {
+    let clusters: Result<Vec<_>, _> =
+        kinds.into_iter().map(|(kind, cpus)| cluster(kind, cpus, any_cpu, source)).collect();
+    Ok(Platform {
+        id: id_of(name),
+        name: name.to_string(),
+        sources: vec![format!("{source}: {name}")],
+        origin,
+        hz: None,
+        hz_note,
+        one_cache: false,
+        one_thread: false,
+        costs: None,
+        battery: None,
+        package: None,
+        limits: None,
+        thermal: None,
+        clusters: clusters?,
+        notes,
+    })
+}
+
+/// Of what several snapshots are, in words that follow theirs: some of their names, where the text shows them.
+fn named(origins: &[String]) -> String {
+    let several = origins.iter().any(|o| Some(o) != origins.first());
+    let shown: Vec<&str> = origins.iter().take(3).map(|o| if o.is_empty() { "?" } else { o }).collect();
+    match (several, origins.len() > shown.len()) {
+        (false, _) => " of the machine".to_owned(),
+        (true, false) => format!(" ({})", shown.join(", ")),
+        (true, true) => format!(" ({}, ...)", shown.join(", ")),
     }
 }
 
@@ -150,7 +188,7 @@ fn find_refused(kind: &mut Kind, looks: &[&BTreeMap<usize, SysfsState>]) -> Vec<
     notes
 }
 
-fn cluster(kind: Kind, cpus: Vec<u32>, any_cpu: bool) -> Result<Cluster, PlatformError> {
+fn cluster(kind: Kind, cpus: Vec<u32>, any_cpu: bool, source: &str) -> Result<Cluster, PlatformError> {
     let never: Vec<bool> = kind.info.iter().map(|i| i.never).collect();
     Ok(Cluster {
         name: format!("cpu{}", cpu_list(&cpus)),
@@ -165,7 +203,7 @@ fn cluster(kind: Kind, cpus: Vec<u32>, any_cpu: bool) -> Result<Cluster, Platfor
         cache_cpus: None,
         power: None,
         clock: None,
-        source: "sysfs".to_string(),
+        source: source.to_string(),
     })
 }
 

@@ -6,6 +6,7 @@
 mod bad_platform_files;
 mod bare_values;
 mod clocks;
+mod device_trees;
 mod energy_models;
 mod running_machine;
 mod shipped_machines;

@@ -101,7 +101,7 @@ fn counters_can_be_read_twice_and_subtracted() {
     put(&root, "sys/devices/system/cpu/cpu2/cpuidle/state1/usage", "12\n");
     let after = SysfsDump::read(&root.join("sys")).unwrap().counters();
     let d = diff(&before, &after).unwrap();
-    assert_eq!((d.counters.cpus[&2][1].usage, d.counters.cpus[&1][1].usage), (5, 0));
+    assert_eq!((d.counters.cpus[&2][1].usage, d.counters.cpus[&1][1].usage), (Some(5), Some(0)));
     assert_eq!(before.cpus[&0][0].s2idle_usage, Some(3));
 }
 
@@ -121,7 +121,9 @@ fn files_are_found_by_path() {
     fs::write(root.join("trace.dat"), b"\x17\x08\x44tracing\0\xff").unwrap();
     let error = find(&at("trace.dat")).unwrap_err().to_string();
     assert!(
-        error.ends_with("not a text file; expected a platform file (.toml) or the text of a sysfs dump"),
+        error.ends_with(
+            "not a text file; expected a platform file (.toml) or the text of a sysfs dump or a device tree"
+        ),
         "{error}"
     );
     assert!(matches!(find(&at("")), Err(PlatformError::Read { .. })));

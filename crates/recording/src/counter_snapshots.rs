@@ -46,8 +46,8 @@ fn set_back(cpu: u32, old: &[StateCounters], new: &[StateCounters]) -> Option<No
     let both = |a: Option<u64>, b: Option<u64>| Some((a?, b?));
     old.iter().zip(new).enumerate().find_map(|(state, (a, b))| {
         let counts = [
-            ("usage", Some((a.usage, b.usage))),
-            ("time", Some((a.time_us, b.time_us))),
+            ("usage", both(a.usage, b.usage)),
+            ("time", both(a.time_us, b.time_us)),
             ("above", both(a.above, b.above)),
             ("below", both(a.below, b.below)),
             ("rejected", both(a.rejected, b.rejected)),

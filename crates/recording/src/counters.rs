@@ -7,7 +7,7 @@ use std::path::Path;
 use idlewise_model::{
     CpuTape, HealthKind, IdleTable, Ledger, MAX_STATES, Note, NoteId, Piece, PieceFlags, PiecesError, TapeCpu,
 };
-use idlewise_platform::{StateCounters, SysfsDump, diff};
+use idlewise_platform::{StateCounters, SysfsDump, SysfsState, diff};
 use idlewise_score::{StateTally, Tally};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -59,8 +59,8 @@ pub struct StateCheck {
     pub above_by_stay: u64,
     /// Too shallow by entry and exit.
     pub below_by_stay: u64,
-    /// Time in the state by the kernel, us (whole ones).
-    pub time_us: u64,
+    /// Time in the state by the kernel, us (whole ones), where it is known.
+    pub time_us: Option<u64>,
     /// From entry to exit, all stays together, ns.
     pub stays_ns: u64,
 }
@@ -91,13 +91,13 @@ impl StateCheck {
     /// Whether the kernel's time is no longer than entries and exits allow; it is reported in whole us, at both snapshots.
     #[must_use]
     pub fn time_within(&self) -> bool {
-        self.time_us <= self.stays_ns / 1000 + 1
+        self.time_us.is_none_or(|us| us <= self.stays_ns / 1000 + 1)
     }
 
     /// How much longer a stay seems by its events than the kernel measured, ns; nothing without stays.
     #[must_use]
     pub fn longer_ns(&self) -> Option<f64> {
-        let longer_ns = self.stays_ns as f64 - self.time_us as f64 * 1000.0;
+        let longer_ns = self.stays_ns as f64 - self.time_us? as f64 * 1000.0;
         (self.usage.trace > 0).then(|| longer_ns / self.usage.trace as f64)
     }
 }
@@ -132,6 +132,10 @@ impl CounterCheck {
     /// both and in the recording.
     pub fn of(recording: &Recording, before: &Path, after: &Path) -> Result<Self, CommandError> {
         let (old, new) = (look(before)?, look(after)?);
+        if let Some(other) = old.other_machine(&new) {
+            let why = format!("{} are not of one machine: {}", before.display(), other.why());
+            return Err(CommandError::file(after, format!("this file and {why}")));
+        }
         for (look, path) in [(&old, before), (&new, after)] {
             let used = recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable);
             let mut used = used.map(|c| c.cpu).filter(|c| look.cpus.contains_key(&Some(*c)));
@@ -150,7 +154,9 @@ impl CounterCheck {
         if looks.difference()?.counters.cpus.is_empty() {
             diff(&looks.before.1, &looks.after.1)?;
         }
-        Self::between(recording, &looks)
+        let mut out = Self::between(recording, &looks)?;
+        out.notes.extend(other_states(recording, &new, after));
+        Ok(out)
     }
 
     /// Holds `recording` against `looks`.
@@ -223,7 +229,7 @@ impl StateCheck {
         let [above, below] = missed;
         Self {
             name,
-            usage: both(Some(kernel.usage), by_stay.entries()),
+            usage: both(kernel.usage, by_stay.entries()),
             above: both(kernel.above, above),
             below: both(kernel.below, below),
             rejected: both(kernel.rejected, by_stay.rejected),
@@ -274,6 +280,25 @@ impl Window {
             *below += u64::from(piece.flags.has(PieceFlags::MISS_BELOW));
         }
     }
+}
+
+/// A note where a state of the recording's machine is another one in `dump`: its counters may be of another machine.
+fn other_states(recording: &Recording, dump: &SysfsDump, path: &Path) -> Option<Note> {
+    recording.tape.cpus.iter().find_map(|cpu| {
+        let place = recording.machine.cluster_of(cpu.cpu)?;
+        let states = dump.cpus.get(&Some(cpu.cpu))?;
+        let table = SysfsState::of_table(&place.table);
+        let (number, theirs) =
+            states.iter().find(|(n, s)| table.get(**n).is_some_and(|own| !own.may_be(s)))?;
+        Some(NoteId::OtherMachine.note(format!(
+            "WARNING: {}: cpu{} state{number} is {}, and {} on {}: are these the counters of that machine?",
+            path.display(),
+            cpu.cpu,
+            theirs.shown(),
+            table.get(*number).map(SysfsState::shown).unwrap_or_default(),
+            recording.machine.id
+        )))
+    })
 }
 
 fn look(path: &Path) -> Result<SysfsDump, CommandError> {

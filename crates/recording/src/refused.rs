@@ -76,7 +76,7 @@ fn refusals(looks: &CounterSnapshots, cpus: &[u32], i: usize) -> Option<u64> {
     let mut refused = 0;
     for cpu in cpus {
         let state = looks.after.1.cpus.get(cpu)?.get(i)?;
-        if state.usage > 0 {
+        if state.usage? > 0 {
             return None;
         }
         refused = state.rejected?.saturating_add(refused);

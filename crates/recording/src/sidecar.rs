@@ -195,23 +195,21 @@ impl<M: Serialize> Sidecar<M> {
 }
 
 impl CpuCounters {
-    /// Nothing for a CPU without idle states.
+    /// Nothing for a CPU without idle states, or without their usage and times.
     fn new(cpu: u32, at_ns: [u64; 2], looks: [&Vec<StateCounters>; 2]) -> Option<Self> {
-        let all =
-            |get: &dyn Fn(&StateCounters) -> u64| looks.map(|look| look.iter().map(get).collect::<Vec<_>>());
         let some = |get: &dyn Fn(&StateCounters) -> Option<u64>| {
-            let there = looks.iter().all(|look| look.iter().all(|s| get(s).is_some()));
-            there.then(|| all(&|s| get(s).unwrap_or(0)))
+            let [before, after] = looks.map(|look| look.iter().map(get).collect::<Option<Vec<u64>>>());
+            Some([before?, after?])
         };
         let it = Self {
             cpu,
             at_ns,
-            usage: all(&|s| s.usage),
-            time_us: all(&|s| s.time_us),
+            usage: some(&|s| s.usage)?,
+            time_us: some(&|s| s.time_us)?,
             above: some(&|s| s.above),
             below: some(&|s| s.below),
             rejected: some(&|s| s.rejected),
-            disable: Some(all(&|s| s.disable)),
+            disable: some(&|s| s.disable),
         };
         (!looks[0].is_empty()).then_some(it)
     }
@@ -262,12 +260,12 @@ impl CpuCounters {
         let of = |list: &Option<[Vec<u64>; 2]>, state: usize| list.as_ref().and_then(|l| at(l, state));
         let states = self.usage.get(i).map_or(0, Vec::len);
         let state = |s: usize| StateCounters {
-            usage: at(&self.usage, s).unwrap_or(0),
-            time_us: at(&self.time_us, s).unwrap_or(0),
+            usage: at(&self.usage, s),
+            time_us: at(&self.time_us, s),
             above: of(&self.above, s),
             below: of(&self.below, s),
             rejected: of(&self.rejected, s),
-            disable: of(&self.disable, s).unwrap_or(0),
+            disable: of(&self.disable, s),
             ..StateCounters::default()
         };
         (0..states).map(state).collect()
@@ -283,8 +281,12 @@ mod tests {
     #[test]
     fn what_is_written_is_read_again() {
         let machine = idlewise_platform::find("kvm-guest").unwrap();
-        let state =
-            |usage, above| StateCounters { usage, time_us: usage * 7, above, ..StateCounters::default() };
+        let state = |usage, above| StateCounters {
+            usage: Some(usage),
+            time_us: Some(usage * 7),
+            above,
+            ..StateCounters::default()
+        };
         let look = |n: u64, above| {
             let states = vec![state(n, above), state(2 * n, above)];
             (BTreeMap::from([(3, 1000 * n)]), SysfsCounters { cpus: BTreeMap::from([(3, states)]) })

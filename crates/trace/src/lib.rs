@@ -39,4 +39,5 @@ pub use error::TraceError;
 pub use events::Events;
 pub use meta::{CpuStats, Guest, TraceMeta};
 pub use meter::Meter;
+pub use perfetto::CpuidleSample;
 pub use trace_file::TraceFile;

@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 
 use idlewise_model::{Health, HealthKind, Note, NoteId};
 
+use crate::perfetto::CpuidleSample;
 use crate::symbols::Symbols;
 
 /// What a trace says about itself, known when it is opened.
@@ -45,6 +46,8 @@ pub struct TraceMeta {
     pub trace_id: Option<u64>,
     /// The guests of this host that were recorded at the same time.
     pub guests: Vec<Guest>,
+    /// The kernel's time in each idle state, where the recorder sampled it (Perfetto's `linux.sys_stats`).
+    pub cpuidle: Vec<CpuidleSample>,
     pub(crate) symbols: Symbols,
 }
 

@@ -21,6 +21,7 @@
 //! before, and -1 where that one is not in the trace. `prev_state` is the kernel's own value in both encodings.
 
 mod bundle;
+mod cpuidle;
 mod described;
 mod events;
 mod facts;
@@ -31,6 +32,7 @@ mod numbers;
 mod packets;
 mod wire;
 
+pub use cpuidle::CpuidleSample;
 pub(crate) use facts::CLOCK_REMARK;
 use file::PerfettoFile;
 pub(crate) use numbers::{EVENTS as EVENT_NUMBERS, FIELDS as EVENT_FIELDS};

@@ -96,7 +96,9 @@ fn perfetto() -> [Vec<u8>; 2] {
         packet(whole).m(12, message().m(26, message().n(1, 5).b(2, "tick_nohz_handler")))
     });
     let info = message().m(45, message().m(1, message().b(3, "6.6.30").b(4, "aarch64")));
-    let plain = trace(std::iter::once(info).chain(bundles).collect());
+    let idle = message().n(1, 1).m(2, message().b(1, "C1").n(2, 500_000)).m(2, message().b(1, "C8").n(2, 7));
+    let sampled = message().m(7, message().n(3, 1).m(16, idle)).n(8, 1_000_000_000);
+    let plain = trace([info, sampled].into_iter().chain(bundles).collect());
     let packed = message().b(133, zstd::encode_all(&plain[..], 1).unwrap());
     [plain.clone(), [trace(vec![packed]), plain].concat()]
 }

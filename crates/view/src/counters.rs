@@ -56,7 +56,7 @@ pub(super) fn table(c: &CounterCheck) -> Table {
                 both(s.rejected),
                 s.above_by_stay.to_string(),
                 s.below_by_stay.to_string(),
-                s.time_us.to_string(),
+                shown_or_unknown(s.time_us, |us| us.to_string()),
                 shown_or_unknown(s.longer_ns(), duration),
             ]);
         }
@@ -67,7 +67,7 @@ pub(super) fn table(c: &CounterCheck) -> Table {
 /// Why a length in `tables` is not known.
 pub(super) fn unknown(tables: &[Table]) -> Option<Line> {
     let is_unknown = |row: &Vec<String>| row.last().is_some_and(|cell| cell == UNKNOWN);
-    let why = "events longer by: the trace or the kernel has no idle period of this state to compare";
+    let why = "events longer by: the trace or the kernel has no idle period of this state to compare, or its time is not known";
     tables.iter().any(|t| t.rows.iter().any(is_unknown)).then(|| Line::new(UNKNOWN, why))
 }
 

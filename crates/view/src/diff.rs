@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Differences of counters as people mail them: no line is longer than a mail's.
 
-use idlewise_report::{Line, Report, Table, percent, signed_percent, signed_points};
+use idlewise_report::{Line, Report, Table, UNKNOWN, number, percent, signed_percent, signed_points};
 
 use idlewise_machine::diff::{DiffReport, Meaning, Part, Run, StatePart};
 use idlewise_recording::placement::Per;
@@ -31,20 +31,29 @@ pub fn diff(r: &DiffReport, per: Per) -> Report {
             out.preamble.push(Line::new("what", files));
             for run in runs {
                 out.preamble.push(Line::new("machine", about(run)));
-                alone(run, per, &mut out);
+                let measured: Vec<String> =
+                    run.measured.iter().map(|m| format!("{} {}", m.name, number(m.value))).collect();
+                if !measured.is_empty() {
+                    out.preamble.push(Line::new("measured", measured.join(", ")));
+                }
+                alone(run, runs.len() > 1, per, &mut out);
             }
         }
     }
     out.preamble.extend(r.notes.iter().map(|n| Line::new("note", n)));
-    let words = "above: too deep, the wakeup came before the target residency; below: too shallow, a deeper \
-        state would have saved energy; each in % of usage";
-    out.footer.push(Line::plain(words));
+    let counts = r.runs.iter().any(|run| in_counts(&run.all));
+    let unit = if counts { "as counts, for usage is not known" } else { "each in % of usage" };
+    out.footer.push(Line::plain(format!(
+        "above: too deep, the wakeup came before the target residency; below: too shallow, a deeper state would \
+         have saved energy; {unit}"
+    )));
     out
 }
 
 /// A run in a line.
 fn about(run: &Run) -> String {
     let cpus = match run.all.cpus {
+        0 => "CPUs not named".to_owned(),
         1 => "1 CPU".to_owned(),
         n => format!("{n} CPUs"),
     };
@@ -56,14 +65,16 @@ fn about(run: &Run) -> String {
     words.extend(run.driver.iter().map(|d| format!("driver {d}")));
     words.extend(run.governor.iter().map(|g| format!("governor {g}")));
     if let Some(seconds) = run.seconds {
-        let rate = if seconds > 0.0 { run.all.usage as f64 / seconds } else { 0.0 };
-        words.push(format!("{seconds:.3} s, {rate:.1} wakeups/s"));
+        words.push(format!("{seconds:.3} s"));
+        let usage = run.all.usage.filter(|_| seconds > 0.0);
+        words.extend(usage.map(|n| format!("{:.1} wakeups/s", n as f64 / seconds)));
     }
     words.join(", ")
 }
 
-fn alone(run: &Run, per: Per, out: &mut Report) {
+fn alone(run: &Run, several: bool, per: Per, out: &mut Report) {
     let refused = run.all.rejected.is_some_and(|n| n > 0);
+    let title = |part: &Part| if several { format!("{}: {}", run.name, title(part)) } else { title(part) };
     out.tables.push(states(&title(&run.all), &run.all, refused));
     if per == Per::State {
         return;
@@ -73,7 +84,11 @@ fn alone(run: &Run, per: Per, out: &mut Report) {
         out.tables.extend(run.cpus.iter().map(|c| states(&title(c), c, refused)));
     } else if per == Per::All && run.cpus.len() > 1 {
         if run.cpus.len() <= FEW_CPUS {
-            out.tables.push(totals(run, refused));
+            out.tables.push(totals(
+                &if several { format!("{}: by CPU", run.name) } else { "by CPU".to_owned() },
+                run,
+                refused,
+            ));
         } else {
             out.footer.push(Line::plain(format!("--per cpu shows each of the {} CPUs", run.cpus.len())));
         }
@@ -82,6 +97,7 @@ fn alone(run: &Run, per: Per, out: &mut Report) {
 
 fn title(part: &Part) -> String {
     match part.cpus {
+        0 => "all CPUs".to_owned(),
         1 if part.name == "all" => "the CPU".to_owned(),
         n if part.name == "all" => format!("all {n} CPUs"),
         1 => part.name.clone(),
@@ -91,41 +107,80 @@ fn title(part: &Part) -> String {
 
 /// A row for each state of a part, and one for all of them.
 fn states(title: &str, part: &Part, refused: bool) -> Table {
-    let mut head = vec!["state", "usage", "time [s]", "% idle", "above %", "below %"];
+    let counts = in_counts(part);
+    let missed = if counts { ["above", "below"] } else { ["above %", "below %"] };
+    let mut head = vec!["state", "usage", "time [s]", "% idle", missed[0], missed[1]];
     head.extend(refused.then_some("rejected"));
     let mut t = Table::new(title, head.into_iter().map(str::to_owned).collect());
-    let row = |name: String, usage, time_us, idle, above, below, rejected: Option<u64>| {
-        let mut cells =
-            vec![name, u64::to_string(&usage), seconds(time_us), pct(idle), pct(above), pct(below)];
-        cells.extend(refused.then(|| rejected.map_or_else(String::new, |n| n.to_string())));
-        cells
-    };
-    for (i, s) in part.states.iter().enumerate() {
-        let name = cut(&format!("{i} {}", s.name));
-        t.rows.push(row(name, s.usage, s.time_us, s.idle_pct, s.above_pct, s.below_pct, s.rejected));
+    for s in &part.states {
+        let missed = |n: Option<u64>, share| if counts { count(n) } else { share_of(n, share, s.usage) };
+        let mut cells = vec![
+            cut(&s.label()),
+            count(s.usage),
+            seconds(s.time_us),
+            share_of(s.time_us, s.idle_pct, part.time_us),
+            missed(s.above, s.above_pct),
+            missed(s.below, s.below_pct),
+        ];
+        cells.extend(refused.then(|| count(s.rejected)));
+        t.rows.push(cells);
     }
-    let all = Some(100.0).filter(|_| part.time_us > 0);
-    let name = "all".to_owned();
-    t.rows.push(row(name, part.usage, part.time_us, all, part.above_pct, part.below_pct, part.rejected));
+    let missed = |n: Option<u64>, share| if counts { count(n) } else { share_of(n, share, part.usage) };
+    let mut cells = vec![
+        "all".to_owned(),
+        count(part.usage),
+        seconds(part.time_us),
+        share_of(
+            part.time_us,
+            Some(100.0).filter(|_| part.states.iter().any(|s| s.idle_pct.is_some())),
+            part.time_us,
+        ),
+        missed(part.above, part.above_pct),
+        missed(part.below, part.below_pct),
+    ];
+    cells.extend(refused.then(|| count(part.rejected)));
+    t.rows.push(cells);
     t
 }
 
+/// Whether misses have no share of the entries, which are not known.
+fn in_counts(part: &Part) -> bool {
+    part.usage.is_none() && (part.above.is_some() || part.below.is_some())
+}
+
+fn count(n: Option<u64>) -> String {
+    n.map_or_else(|| UNKNOWN.to_owned(), |n| n.to_string())
+}
+
+/// The share that `part` is of `whole`: `?` where one of them is not known, and nothing where there is nothing to share.
+fn share_of(part: Option<u64>, share: Option<f64>, whole: Option<u64>) -> String {
+    match (share, part.and(whole)) {
+        (Some(share), _) => percent(share),
+        (None, Some(_)) => "-".to_owned(),
+        (None, None) => UNKNOWN.to_owned(),
+    }
+}
+
 /// A row for each CPU.
-fn totals(run: &Run, refused: bool) -> Table {
-    let mut head = vec!["CPU", "usage", "time [s]", "above %", "below %"];
+fn totals(title: &str, run: &Run, refused: bool) -> Table {
+    let counts = in_counts(&run.all);
+    let missed = if counts { ["above", "below"] } else { ["above %", "below %"] };
+    let mut head = vec!["CPU", "usage", "time [s]", missed[0], missed[1]];
     head.extend(refused.then_some("rejected"));
     head.push("% idle by state");
-    let mut t = Table::new("by CPU", head.into_iter().map(str::to_owned).collect());
+    let mut t = Table::new(title, head.into_iter().map(str::to_owned).collect());
     for c in &run.cpus {
-        let shares = c.states.iter().map(|s| s.idle_pct.map_or("-".to_owned(), |p| format!("{p:.0}")));
+        let none = if c.time_us.is_some() { "-" } else { UNKNOWN };
+        let shares = c.states.iter().map(|s| s.idle_pct.map_or(none.to_owned(), |p| format!("{p:.0}")));
+        let missed = |n: Option<u64>, share| if counts { count(n) } else { share_of(n, share, c.usage) };
         let mut cells = vec![
             c.name.trim_start_matches("cpu ").to_owned(),
-            c.usage.to_string(),
+            count(c.usage),
             seconds(c.time_us),
-            pct(c.above_pct),
-            pct(c.below_pct),
+            missed(c.above, c.above_pct),
+            missed(c.below, c.below_pct),
         ];
-        cells.extend(refused.then(|| c.rejected.map_or_else(String::new, |n| n.to_string())));
+        cells.extend(refused.then(|| count(c.rejected)));
         cells.push(shares.collect::<Vec<_>>().join("/"));
         t.rows.push(cells);
     }
@@ -163,37 +218,84 @@ fn pair(title: &str, (ra, a): (&Run, &Part), (rb, b): (&Run, &Part)) -> Table {
     let relative = |a: f64, b: f64| if a > 0.0 { signed_percent(100.0 * (b - a) / a) } else { String::new() };
     let points =
         |a: Option<f64>, b: Option<f64>| a.zip(b).map_or_else(String::new, |(a, b)| signed_points(b - a));
-    let mut count = |name: &str, a: u64, b: u64| {
-        row(name.to_owned(), a.to_string(), b.to_string(), relative(a as f64, b as f64));
+    let change = |a: Option<f64>, b: Option<f64>| a.zip(b).map_or_else(String::new, |(a, b)| relative(a, b));
+    let mut counts = |name: &str, a: Option<u64>, b: Option<u64>| {
+        let float = |n: Option<u64>| n.map(|n| n as f64);
+        row(name.to_owned(), count(a), count(b), change(float(a), float(b)));
     };
-    count("usage", a.usage, b.usage);
+    counts("usage", a.usage, b.usage);
     if let (Some(x), Some(y)) = (a.rejected, b.rejected)
-        && x + y > 0
+        && x.max(y) > 0
     {
-        count("rejected", x, y);
+        counts("rejected", Some(x), Some(y));
     }
-    if let (Some(x), Some(y)) = (ra.seconds.filter(|s| *s > 0.0), rb.seconds.filter(|s| *s > 0.0)) {
-        let (x, y) = (a.usage as f64 / x, b.usage as f64 / y);
+    if in_counts(a) || in_counts(b) {
+        counts("above", a.above, b.above);
+        counts("below", a.below, b.below);
+    }
+    let rate = |run: &Run, part: &Part| Some(part.usage? as f64 / run.seconds.filter(|s| *s > 0.0)?);
+    if let (Some(x), Some(y)) = (rate(ra, a), rate(rb, b)) {
         row("wakeups/s".to_owned(), format!("{x:.1}"), format!("{y:.1}"), relative(x, y));
     }
-    let times = (a.time_us as f64, b.time_us as f64);
-    row("idle [s]".to_owned(), seconds(a.time_us), seconds(b.time_us), relative(times.0, times.1));
-    let mut share = |name: String, a: Option<f64>, b: Option<f64>| row(name, pct(a), pct(b), points(a, b));
-    share("above %".to_owned(), a.above_pct, b.above_pct);
-    share("below %".to_owned(), a.below_pct, b.below_pct);
-    let none = StatePart::default();
-    for i in 0..a.states.len().max(b.states.len()) {
-        let (x, y) = (a.states.get(i).unwrap_or(&none), b.states.get(i).unwrap_or(&none));
-        if x.usage == 0 && y.usage == 0 {
+    let float = |us: Option<u64>| us.map(|us| us as f64);
+    row(
+        "idle [s]".to_owned(),
+        seconds(a.time_us),
+        seconds(b.time_us),
+        change(float(a.time_us), float(b.time_us)),
+    );
+    let mut share = |name: String, a: Option<f64>, b: Option<f64>, shown: [String; 2]| {
+        let [x, y] = shown;
+        row(name, x, y, points(a, b));
+    };
+    type Shared<T> = fn(&T) -> (Option<u64>, Option<f64>, Option<u64>);
+    let missed: [(&str, Shared<Part>); 2] =
+        [("above %", |p| (p.above, p.above_pct, p.usage)), ("below %", |p| (p.below, p.below_pct, p.usage))];
+    for (what, of) in missed {
+        let ((m, x, n), (p, y, q)) = (of(a), of(b));
+        share(what.to_owned(), x, y, [share_of(m, x, n), share_of(p, y, q)]);
+    }
+    for (x, y) in a.paired(b) {
+        if [x, y].into_iter().flatten().all(|s| s.usage == Some(0)) {
             continue;
         }
-        let name = cut(&format!("{i} {}", if y.name.is_empty() { &x.name } else { &y.name }));
-        share(format!("{name} % of usage"), x.usage_pct, y.usage_pct);
-        share(format!("{name} % of idle"), x.idle_pct, y.idle_pct);
-        share(format!("{name} above %"), x.above_pct, y.above_pct);
-        share(format!("{name} below %"), x.below_pct, y.below_pct);
+        let Some(named) = y.or(x) else { continue };
+        let name = cut(&format!("{}{}", numbers(x, y), named.name));
+        let of = |s: Option<&StatePart>,
+                  part: &Part,
+                  get: fn(&StatePart, &Part) -> (Option<u64>, Option<f64>, Option<u64>)| {
+            // A run that does not have the state has nothing to show of it.
+            s.map_or_else(
+                || (None, String::new()),
+                |s| {
+                    let (n, share, whole) = get(s, part);
+                    (share, share_of(n, share, whole))
+                },
+            )
+        };
+        type Get = fn(&StatePart, &Part) -> (Option<u64>, Option<f64>, Option<u64>);
+        let rows: [(&str, Get); 4] = [
+            ("% of usage", |s, p| (s.usage, s.usage_pct, p.usage)),
+            ("% of idle", |s, p| (s.time_us, s.idle_pct, p.time_us)),
+            ("above %", |s, _| (s.above, s.above_pct, s.usage)),
+            ("below %", |s, _| (s.below, s.below_pct, s.usage)),
+        ];
+        for (what, get) in rows {
+            let ((from, shown_a), (to, shown_b)) = (of(x, a, get), of(y, b, get));
+            share(format!("{name} {what}"), from, to, [shown_a, shown_b]);
+        }
     }
     t
+}
+
+/// The number of a state; both, where the runs number it differently.
+fn numbers(a: Option<&StatePart>, b: Option<&StatePart>) -> String {
+    match (a, b) {
+        (Some(StatePart { state: Some(a), .. }), Some(StatePart { state: Some(b), .. })) if a != b => {
+            format!("{a}/{b} ")
+        }
+        (a, b) => b.or(a).and_then(|s| s.state).map_or_else(String::new, |n| format!("{n} ")),
+    }
 }
 
 /// A row for each CPU that both runs have.
@@ -204,23 +306,19 @@ fn cpus(a: &Run, b: &Run) -> Table {
         let Some(x) = a.cpus.iter().find(|x| x.name == y.name) else { continue };
         t.rows.push(vec![
             y.name.trim_start_matches("cpu ").to_owned(),
-            x.usage.to_string(),
-            y.usage.to_string(),
-            pct(x.above_pct),
-            pct(y.above_pct),
-            pct(x.below_pct),
-            pct(y.below_pct),
+            count(x.usage),
+            count(y.usage),
+            share_of(x.above, x.above_pct, x.usage),
+            share_of(y.above, y.above_pct, y.usage),
+            share_of(x.below, x.below_pct, x.usage),
+            share_of(y.below, y.below_pct, y.usage),
         ]);
     }
     t
 }
 
-fn seconds(us: u64) -> String {
-    format!("{:.3}", us as f64 / 1e6)
-}
-
-fn pct(share: Option<f64>) -> String {
-    share.map_or_else(|| "-".to_owned(), percent)
+fn seconds(us: Option<u64>) -> String {
+    us.map_or_else(|| UNKNOWN.to_owned(), |us| format!("{:.3}", us as f64 / 1e6))
 }
 
 fn cut(name: &str) -> String {

@@ -44,7 +44,7 @@ pub use idlewise_data::Grouping;
 pub use info::info;
 pub use mail::{MAIL_WIDTH, Provenance, mailed};
 pub use parts::replay_answer;
-pub use platform::{findings, platform, platforms};
+pub use platform::{findings, platform, platforms, states};
 pub use record::{overhead, record};
 pub use replay::replay;
 pub use reproduce::{Shown, reproduce, with_region, without_region};

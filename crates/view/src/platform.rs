@@ -2,7 +2,8 @@
 //! Descriptions of machines as text.
 
 use idlewise_platform::{
-    Clock, ClockPoint, ClockPolicy, Cluster, EnergyModel, Finding, Kernel, Platform, Severity, cpu_list,
+    Clock, ClockPoint, ClockPolicy, Cluster, EnergyModel, Finding, Kernel, Platform, Severity, SysfsDump,
+    SysfsState, cpu_list,
 };
 use idlewise_report::{Line, Report, Table, UNKNOWN, duration};
 
@@ -88,7 +89,8 @@ pub fn platform(p: &Platform) -> Report {
         let mut t = Table::new(title, head.map(str::to_owned).to_vec());
         for (i, (s, e)) in c.table.states().iter().zip(&c.energy.states).enumerate() {
             let kind = [(s.polling, "polling"), (s.disabled, "disabled")];
-            let kind: Vec<&str> = kind.iter().filter(|k| k.0).map(|k| k.1).collect();
+            let flags = c.info.get(i).into_iter().flat_map(|info| &info.flags).map(|flag| flag.word());
+            let kind: Vec<&str> = kind.iter().filter(|k| k.0).map(|k| k.1).chain(flags).collect();
             let transition = match c.energy.unit() {
                 "mJ" => format!("{:.2} uJ", e.transition_fj as f64 / 1e9),
                 _ => format!("{:.6} rel s", e.transition_fj as f64 / 1e12),
@@ -114,6 +116,45 @@ pub fn platform(p: &Platform) -> Report {
         report
             .footer
             .push(Line::new("energy", format!("{}: {}; {}", c.name, c.energy.grade.label(), c.energy.basis)));
+    }
+    report
+}
+
+/// What a text shows of idle states where it is too little for a platform; `why` says what is missing.
+#[must_use]
+pub fn states(name: &str, dump: &SysfsDump, why: &str) -> Report {
+    let mut report = Report::default();
+    report.preamble.push(Line::new("states", format!("of {name}, as far as it shows them: no platform")));
+    report.preamble.push(Line::new("why", why));
+    report.preamble.extend(dump.driver.iter().map(|d| Line::new("driver", d)));
+    report.preamble.extend(dump.governor.iter().map(|g| Line::new("governor", g)));
+    let mut alike: Vec<(Vec<String>, Vec<Vec<String>>)> = Vec::new();
+    for (cpu, states) in &dump.cpus {
+        let us = |us: Option<u64>| us.map_or_else(|| UNKNOWN.to_owned(), |us| duration(us as f64 * 1e3));
+        let row = |(number, s): (&usize, &SysfsState)| {
+            let name = s.name.as_deref().unwrap_or(UNKNOWN);
+            vec![
+                if dump.unnumbered { name.to_owned() } else { format!("{number} {name}") },
+                us(s.latency_us),
+                us(s.residency_us),
+                if s.disable.is_some_and(|d| d != 0) { "disabled".to_owned() } else { String::new() },
+                s.desc.clone().unwrap_or_default(),
+            ]
+        };
+        let rows: Vec<Vec<String>> = states.iter().map(row).collect();
+        let cpu = cpu.map_or_else(|| "not named".to_owned(), |c| c.to_string());
+        match alike.iter_mut().find(|(_, r)| *r == rows) {
+            Some((cpus, _)) => cpus.push(cpu),
+            None => alike.push((vec![cpu], rows)),
+        }
+    }
+    for (cpus, rows) in alike {
+        let numbers: Vec<u32> = cpus.iter().filter_map(|c| c.parse().ok()).collect();
+        let shown = if numbers.is_empty() { cpus.join(", ") } else { cpu_list(&numbers) };
+        let head = ["state", "exit latency", "target residency", "kind", "description"];
+        let mut t = Table::new(format!("CPUs {shown}"), head.map(str::to_owned).to_vec());
+        t.rows = rows;
+        report.tables.push(t);
     }
     report
 }

@@ -23,7 +23,7 @@ use idlewise_machine::diff::{DiffRequest, diff};
 use idlewise_model::{
     Change, CpuTape, HealthKind, LATEST_NS, NO_LATENCY_LIMIT_NS, Piece, PieceFlags, Tape, TickGrid,
 };
-use idlewise_platform::Platform;
+use idlewise_platform::{Platform, SysfsDump};
 use idlewise_recording::{Recording, RecordingOptions};
 use idlewise_report::Format;
 use idlewise_reproduce::Experiment;
@@ -628,5 +628,39 @@ fn dumps_of_sysfs() {
     damaged(400, &looks[0], |text| {
         fs::write(&before, text).unwrap();
         compared()
+    });
+}
+
+#[test]
+fn logs_of_tools() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("a.txt");
+    let idle_info = "CPUidle driver: x\nanalyzing CPU 0:\n\nPOLL:\nFlags/Description: POLL\nLatency: 0\nUsage: 1\nDuration: 2\n\
+        C1 (DISABLED) :\nLatency: 7\nResidency: 9\nUsage: 3\nDuration: 4\n";
+    let turbostat = "CPU\tBusy%\tC1\tC1-\tC1+\tC1%\tPkgWatt\n-\t3.00\t8\t1\t2\t9.5\t4.25\n0\t3.00\t8\t1\t2\t9.5\n5.0 sec\n";
+    let monitor =
+        "    | Mperf || Idle_Stats\n CPU| C0 || POLL | C1\n 0| 1.0|| 0.00| 50.00\n 4| 1.0|| 0.00| 70.00\n";
+    let powertop =
+        " *  *  *   Processor Idle State Report   *  *  *\n;CPU 0;CPU 1\nC1;1.0%;2.0%\nC6;3.0%;4.0%\n";
+    for log in [idle_info, turbostat, monitor, powertop] {
+        damaged(400, log, |text| {
+            fs::write(&file, text).unwrap();
+            let request = DiffRequest { before: file.clone(), ..DiffRequest::default() };
+            if let Ok(dump) = SysfsDump::of_any(text, "a.txt") {
+                view::states("a.txt", &dump, "why").render(Format::Table, &()).unwrap();
+            }
+            diff(&request)
+                .is_ok_and(|r| !view::diff(&r, Per::Cpu).render(Format::Table, &r).unwrap().is_empty())
+        });
+    }
+}
+
+#[test]
+fn device_trees() {
+    let tree = "/dts-v1/;\n/ { cpus { idle-states { ret: cpu-retention { entry-latency-us = <55>; exit-latency-us = <140>;\n\
+        min-residency-us = <780>; local-timer-stop; }; };\n cpu@0 { device_type = \"cpu\"; cpu-idle-states = <&ret>; }; }; };\n\
+        &ret { wakeup-latency-us = <90>; };\n";
+    damaged(2000, tree, |text| {
+        Platform::from_device_tree(text, "a.dts").is_ok_and(|p| !p.to_toml().is_empty())
     });
 }

@@ -22,6 +22,7 @@ mod inputs_beside_a_trace;
 mod measures;
 mod metering;
 mod one_file;
+mod pasted_counters;
 mod recorded_choices;
 mod scores_that_add_up;
 mod sensitivity;

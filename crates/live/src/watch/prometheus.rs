@@ -21,8 +21,8 @@ pub fn is_ours(text: &str) -> bool {
 type Counter = (&'static str, &'static str, fn(&StateCounters) -> Option<f64>);
 
 const COUNTERS: [Counter; 5] = [
-    ("entries_total", "Entries into an idle state (usage).", |s| Some(s.usage as f64)),
-    ("residency_seconds_total", "Time in an idle state (time).", |s| Some(s.time_us as f64 / 1e6)),
+    ("entries_total", "Entries into an idle state (usage).", |s| s.usage.map(|n| n as f64)),
+    ("residency_seconds_total", "Time in an idle state (time).", |s| s.time_us.map(|us| us as f64 / 1e6)),
     (
         "too_deep_total",
         "Entries that were too deep: a shallower state would have saved energy (above).",
@@ -58,7 +58,9 @@ pub fn textfile(look: &CounterSample) -> String {
     }
     let name = "idlewise_cpuidle_disabled";
     family(&mut out, name, "gauge", "Whether an idle state is switched off, by the user or the driver.");
-    labels.iter().for_each(|(l, s)| line(&mut out, name, l, f64::from(u8::from(s.disable != 0))));
+    labels
+        .iter()
+        .for_each(|(l, s)| line(&mut out, name, l, f64::from(u8::from(s.disable.is_some_and(|d| d != 0)))));
     power(&mut out, look);
     out
 }

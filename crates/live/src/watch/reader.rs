@@ -50,9 +50,9 @@ impl CpuFiles {
         let state = |f: &StateFiles| {
             let some = |path: &Option<PathBuf>| path.as_deref().and_then(number);
             Some(StateCounters {
-                usage: number(&f.usage)?,
-                time_us: number(&f.time)?,
-                disable: number(&f.disable).unwrap_or(0),
+                usage: Some(number(&f.usage)?),
+                time_us: Some(number(&f.time)?),
+                disable: number(&f.disable),
                 above: some(&f.above),
                 below: some(&f.below),
                 rejected: some(&f.rejected),

@@ -32,8 +32,10 @@ impl Share {
         name: impl Fn(usize) -> &'a str,
     ) -> Self {
         let mut sum = CounterSum::default();
-        sum.add(counters, name);
-        let counted = sum.time_us();
+        sum.add(counters, |state| Some(name(state)));
+        // Every kernel with idle states shows their times (`reader.rs`).
+        let time_us = |us: Option<u64>| us.unwrap_or(0);
+        let counted = time_us(sum.time_us());
         let idle = match idle_us {
             Some(idle) if idle.abs_diff(counted) > SAME_US => idle,
             _ => counted,
@@ -46,7 +48,7 @@ impl Share {
         };
         Self {
             cpu_us: elapsed_us,
-            states_us: counters.iter().map(|c| part(c.time_us)).collect(),
+            states_us: counters.iter().map(|c| part(time_us(c.time_us))).collect(),
             asleep_us: idle.saturating_sub(counted),
             busy_us: elapsed_us - idle,
             counters: sum,
@@ -60,7 +62,7 @@ impl Share {
         counters: &[StateCounters],
         name: impl Fn(usize) -> &'a str,
     ) {
-        self.counters.add(counters, name);
+        self.counters.add(counters, |state| Some(name(state)));
         self.cpu_us += other.cpu_us;
         self.asleep_us += other.asleep_us;
         self.busy_us += other.busy_us;

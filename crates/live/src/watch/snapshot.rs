@@ -197,24 +197,24 @@ impl Row {
     fn new(name: String, share: &Share, elapsed_us: u64) -> Self {
         let seconds = elapsed_us as f64 / 1e6;
         let rate = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
-        let time = |us: u64| share_pct(Some(us), share.cpu_us).unwrap_or(0.0);
+        let time = |us: u64| share_pct(Some(us), Some(share.cpu_us)).unwrap_or(0.0);
         let sum = &share.counters;
         let usage = sum.usage();
         let state = |((names, c), us): (&(Vec<String>, StateCounters), &u64)| StateRow {
             name: names.join("/"),
             time_pct: time(*us),
-            entries_per_s: rate(c.usage),
+            entries_per_s: c.usage.map_or(0.0, rate),
             too_deep_pct: share_pct(c.above, c.usage),
             too_shallow_pct: share_pct(c.below, c.usage),
             rejected_per_s: c.rejected.map(rate),
-            disabled: c.disable != 0,
+            disabled: c.disable.is_some_and(|d| d != 0),
         };
         Self {
             name,
             cpu: None,
             cluster: None,
             cpus: sum.cpus,
-            wakeups_per_s: rate(usage),
+            wakeups_per_s: usage.map_or(0.0, rate),
             too_deep_pct: share_pct(sum.above(), usage),
             too_shallow_pct: share_pct(sum.below(), usage),
             rejected_per_s: sum.rejected().map(rate),

@@ -4,13 +4,14 @@
 use std::path::{Path, PathBuf};
 
 use idlewise_model::{Note, NoteId};
-use idlewise_platform::{CatDump, Platform, StateCounters, SysfsCounters, SysfsDump};
+use idlewise_platform::{CatDump, IdleLog, Platform, StateCounters, SysfsCounters, SysfsDump, SysfsState};
 use idlewise_score::Score;
 
-use super::part::Parts;
+use super::log;
+use super::part::{Parts, States};
 use super::report::Run;
 use super::request::{DiffRequest, Meaning};
-use super::snapshots::{between, since_boot};
+use super::snapshots::{between, by_machine, doubts, since_boot};
 use idlewise_recording::counter_snapshots::CounterSnapshots;
 use idlewise_recording::description::Description;
 use idlewise_recording::input_files::{is_tape, text_of};
@@ -31,6 +32,8 @@ pub(super) struct Input {
 enum InputKind {
     /// At least one look at sysfs.
     CounterSnapshots(Vec<SysfsDump>),
+    /// What a tool measured.
+    Log(IdleLog),
     /// A recording, read when it is clear what is asked of it.
     Recording(PathBuf, RecordingOptions),
 }
@@ -41,9 +44,15 @@ impl Input {
         let shown = path.display().to_string();
         let recording = || InputKind::Recording(path.to_owned(), request.recording.clone());
         let Some(text) = text_of(path)? else {
-            return Ok(Self { name, notes: Vec::new(), took_cpus: false, what: recording() });
+            let mut notes = Vec::new();
+            let what = sampled(path, request, &name, &mut notes)?.unwrap_or_else(recording);
+            return Ok(Self { name, notes, took_cpus: false, what });
         };
         let dump = SysfsDump::parse(&text, &shown);
+        if let Some(log) = IdleLog::parse(&text).filter(|_| dump.is_err()) {
+            let notes = log::doubts(&log, &name);
+            return Ok(Self { name, notes, took_cpus: false, what: InputKind::Log(log) });
+        }
         let mut notes = Vec::new();
         let mut took_cpus = false;
         let what = match dump {
@@ -68,6 +77,14 @@ impl Input {
                 Err(_) => recording(),
             },
         };
+        if let InputKind::CounterSnapshots(dumps) = &what {
+            for dump in dumps {
+                let mut own = Vec::new();
+                doubts(dump, &name, &mut own);
+                own.retain(|n| !notes.contains(n));
+                notes.append(&mut own);
+            }
+        }
         Ok(Self { name, notes, took_cpus, what })
     }
 
@@ -76,21 +93,27 @@ impl Input {
         CommandError::input(Path::new(&self.name), why)
     }
 
-    /// How many looks it holds; `None` for a recording.
+    /// Whether options that say something of recordings are for it.
+    pub(super) fn is_recording(&self) -> bool {
+        matches!(self.what, InputKind::Recording(..))
+    }
+
+    /// How many snapshots it holds; `None` for a recording or a log.
     pub(super) fn looks(&self) -> Option<usize> {
         if let InputKind::CounterSnapshots(looks) = &self.what { Some(looks.len()) } else { None }
     }
 
     pub(super) fn last_look(&self) -> Result<&SysfsDump, CommandError> {
         let looks = if let InputKind::CounterSnapshots(looks) = &self.what { looks.last() } else { None };
-        looks.ok_or_else(|| self.refused("a recording is no snapshot of sysfs"))
+        let kind = if self.is_recording() { "a recording" } else { "a log" };
+        looks.ok_or_else(|| self.refused(format!("{kind} is no snapshot of sysfs")))
     }
 
     /// Whether it is a recording that has the kernel's counters beside it; nothing of what is none.
     pub(super) fn has_counters(&self) -> Result<Option<bool>, CommandError> {
         match &self.what {
             InputKind::Recording(path, options) => Ok(Some(Beside::of(path, options)?.is_some())),
-            InputKind::CounterSnapshots(_) => Ok(None),
+            InputKind::CounterSnapshots(_) | InputKind::Log(_) => Ok(None),
         }
     }
 
@@ -102,11 +125,14 @@ impl Input {
                 Some(beside) => beside.run(options, notes)?,
                 None => recorded(path, &self.name, options, notes)?,
             },
-            InputKind::CounterSnapshots(looks) => match looks.as_slice() {
-                [one] => since_boot(one).map_err(|why| self.refused(why))?,
-                [a, b] => between(a, b, notes)?,
-                more => {
-                    let why = format!("{} snapshots; a run has one before and one after it", more.len());
+            InputKind::Log(log) => log::run(log.tool, &log.whole()),
+            InputKind::CounterSnapshots(dumps) => match by_machine(dumps).as_slice() {
+                [machine] => self.whole(machine, notes)?,
+                several => {
+                    let why = format!(
+                        "snapshots of {} machines or kernels; give each a file of its own, or this file alone",
+                        several.len()
+                    );
                     return Err(self.refused(why));
                 }
             },
@@ -114,7 +140,102 @@ impl Input {
         run.name.clone_from(&self.name);
         Ok(run)
     }
+
+    /// What happened on one machine from the first of its snapshots to the last.
+    fn whole(&self, dumps: &[&SysfsDump], notes: &mut Vec<Note>) -> Result<Run, CommandError> {
+        match dumps {
+            [] => Err(self.refused("no snapshots")),
+            [one] => since_boot(one).map_err(|why| self.refused(why)),
+            [a, .., b] => {
+                if dumps.len() > 2 {
+                    let words = format!(
+                        "{}: {} snapshots; the first and the last are compared",
+                        self.name,
+                        dumps.len()
+                    );
+                    notes.push(NoteId::LeftOut.note(words));
+                }
+                Ok(between(a, b, notes)?)
+            }
+        }
+    }
+
+    /// What happened in it, in all detail: between each two snapshots of one machine; on several machines, on each from
+    /// its first snapshot to its last. With how it was read.
+    pub(super) fn runs(&self, meaning: Option<Meaning>, notes: &mut Vec<Note>) -> Result<Runs, CommandError> {
+        if let InputKind::Log(log) = &self.what
+            && (2..INTERVALS_MAX).contains(&log.intervals.len())
+        {
+            let named = |(n, i)| Run { name: format!("interval {}", n + 1), ..log::run(log.tool, i) };
+            let because = format!("one file: {} intervals of {}", log.intervals.len(), log.tool);
+            let runs = log.intervals.iter().enumerate().map(named).collect();
+            return Ok(Runs { meaning: Meaning::Looks, because, runs });
+        }
+        let InputKind::CounterSnapshots(dumps) = &self.what else {
+            let run = self.run(false, notes)?;
+            return Ok(Runs {
+                meaning: Meaning::Looks,
+                because: format!("one file: {}", run.basis),
+                runs: vec![run],
+            });
+        };
+        let machines = by_machine(dumps);
+        let [machine] = machines.as_slice() else {
+            let runs: Vec<Run> = machines.iter().map(|m| self.whole(m, notes)).collect::<Result<_, _>>()?;
+            if let Some([a, b, ..]) = dumps.windows(2).find(|d| d[0].other_machine(&d[1]).is_some())
+                && let Some(differ) = a.other_machine(b)
+            {
+                notes.push(NoteId::OtherMachine.note(format!("{}: {}", self.name, differ.why())));
+            }
+            let of_a_kind = runs.windows(2).all(|r| r[0].basis == r[1].basis);
+            let meaning = if runs.len() == 2 && of_a_kind { Meaning::Runs } else { Meaning::Looks };
+            let because = format!("one file: {} machines or kernels", machines.len());
+            return Ok(Runs { meaning, because, runs });
+        };
+        if let ([a, b], Some(Meaning::Runs)) = (machine.as_slice(), meaning) {
+            let runs = vec![since_boot(a)?, since_boot(b)?];
+            return Ok(Runs { meaning: Meaning::Runs, because: "as asked for".to_owned(), runs });
+        }
+        if machine.len() < 3 || machine.len() > INTERVALS_MAX {
+            let mut run = self.whole(machine, notes)?;
+            if run.name.is_empty() || run.name == "between" {
+                run.name.clone_from(&self.name);
+            }
+            return Ok(Runs {
+                meaning: Meaning::Looks,
+                because: format!("one file: {}", run.basis),
+                runs: vec![run],
+            });
+        }
+        let mut runs = Vec::new();
+        for (n, pair) in machine.windows(2).enumerate() {
+            let [a, b] = pair else { continue };
+            let mut run = match between(a, b, notes) {
+                Ok(run) => run,
+                Err(why) => {
+                    notes.push(NoteId::OtherBoot.note(why.to_string()));
+                    since_boot(b)?
+                }
+            };
+            if run.name.is_empty() || run.name == "between" {
+                run.name = format!("snapshot {} to {}", n + 1, n + 2);
+            }
+            runs.push(run);
+        }
+        let because = format!("one file: {} snapshots, each against the one before", machine.len());
+        Ok(Runs { meaning: Meaning::Looks, because, runs })
+    }
 }
+
+/// What one file shows.
+pub(super) struct Runs {
+    pub(super) meaning: Meaning,
+    pub(super) because: String,
+    pub(super) runs: Vec<Run>,
+}
+
+/// Of more snapshots than this, only the first and the last are compared: nobody reads so many tables.
+const INTERVALS_MAX: usize = 16;
 
 /// The kernel's counters beside a recording, and the machine that they are of.
 struct Beside {
@@ -143,9 +264,13 @@ impl Beside {
         let mut parts = Parts::default();
         for (cpu, counters) in &counted.counters.cpus {
             let place = self.machine.cluster_of(*cpu);
-            let states = place.iter().flat_map(|p| p.table.states());
-            let names: Vec<String> = states.map(|s| s.name.clone()).collect();
-            parts.add(Some(*cpu), place.map_or("", |p| &p.name), &names, counters);
+            let table = place.map(|p| SysfsState::of_table(&p.table)).unwrap_or_default();
+            let mut states: States = table.into_iter().enumerate().collect();
+            // Where the machine has no table of the CPU, its states have numbers.
+            for number in 0..counters.len() {
+                states.entry(number).or_default();
+            }
+            parts.add(Some(*cpu), place.map_or("", |p| &p.name), &states, counters);
         }
         let times = after.0.iter().filter_map(|(cpu, at)| at.checked_sub(*before.0.get(cpu)?));
         let seconds = times.max().map(|ns| ns as f64 / 1e9);
@@ -153,6 +278,29 @@ impl Beside {
         let governor = named.or(self.governor);
         Ok(parts.run("", "recording (with the kernel's counters)", seconds, None, governor)?)
     }
+}
+
+/// What a trace without events of its own sampled of the kernel's counters; nothing where it is something else.
+fn sampled(
+    path: &Path,
+    request: &DiffRequest,
+    name: &str,
+    notes: &mut Vec<Note>,
+) -> Result<Option<InputKind>, CommandError> {
+    if path.is_dir() || is_tape(path)? {
+        return Ok(None);
+    }
+    // What is no trace is refused where its idle periods are asked for.
+    let Ok(trace) = request.recording.open(path) else { return Ok(None) };
+    let samples = &trace.meta().cpuidle;
+    if samples.is_empty() || trace.events()?.next().is_some() {
+        return Ok(None);
+    }
+    let dumps: Vec<SysfsDump> = samples.iter().map(|s| log::dump(s, samples)).collect();
+    if let Some(first) = dumps.first() {
+        doubts(first, name, notes);
+    }
+    Ok(Some(InputKind::CounterSnapshots(dumps)))
 }
 
 /// Whether a text is a trace of any kind: the reader knows.
@@ -219,8 +367,8 @@ fn recorded(
     notes.extend(judged.left_out.iter().map(|why| NoteId::LeftOut.note(format!("{name}: {why}"))));
     let counters = |s: &Score| {
         let state = |s: &idlewise_score::StateScore| StateCounters {
-            usage: s.entries,
-            time_us: s.residency_ns / 1000,
+            usage: Some(s.entries),
+            time_us: Some(s.residency_ns / 1000),
             above: Some(s.above),
             below: Some(s.below),
             rejected: Some(s.rejected),
@@ -231,9 +379,13 @@ fn recorded(
     let mut parts = Parts::default();
     let counted = SysfsCounters { cpus: judged.cpus.iter().map(|(c, _, s)| (*c, counters(s))).collect() };
     for (cpu, place, score) in &judged.cpus {
-        let names: Vec<String> = score.states.iter().map(|s| s.name.clone()).collect();
+        let named = |s: &idlewise_score::StateScore| SysfsState {
+            name: Some(s.name.clone()),
+            ..SysfsState::default()
+        };
+        let states: States = score.states.iter().map(named).enumerate().collect();
         if let Some(counters) = counted.cpus.get(cpu) {
-            parts.add(Some(*cpu), place, &names, counters);
+            parts.add(Some(*cpu), place, &states, counters);
         }
     }
     let governor = Some(judged.governor).filter(|g| !g.is_empty());

@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use std::borrow::Cow;
+use std::path::Path;
+
 use idlewise_model::{Note, NoteId};
-use idlewise_platform::{CounterDiff, PlatformError, SysfsDump, diff as subtract};
+use idlewise_platform::{CounterDiff, OtherMachine, PlatformError, SysfsDump, diff as subtract};
 
 use super::part::Parts;
 use super::report::Run;
 
-/// What happened between two looks at one machine.
+/// What happened between two snapshots of one machine.
 pub(super) fn between(a: &SysfsDump, b: &SysfsDump, notes: &mut Vec<Note>) -> Result<Run, PlatformError> {
+    if let Some(OtherMachine::Table(why)) = a.other_machine(b) {
+        return Err(PlatformError::Counters {
+            what: format!("the tables of idle states differ: {why}"),
+            hint: "counters of different states cannot be subtracted; to compare two machines or kernels: --as runs"
+                .to_owned(),
+        });
+    }
     let CounterDiff { counters, notes: doubts } = subtract(&a.counters(), &b.counters())?;
     if counters.cpus.is_empty() {
         return Err(PlatformError::Counters {
@@ -23,11 +33,82 @@ pub(super) fn between(a: &SysfsDump, b: &SysfsDump, notes: &mut Vec<Note>) -> Re
     let times = b.at_ns.iter().filter_map(|(cpu, at)| at.checked_sub(*a.at_ns.get(cpu)?));
     let seconds = times.max().map(|ns| ns as f64 / 1e9);
     let parts = Parts::of_dump(b, &counters);
-    parts.run("between", "two snapshots", seconds, b.driver.clone(), b.governor.clone())
+    let name = match (a.origin.name(), b.origin.name()) {
+        (from, to) if from == to => "between".to_owned(),
+        (from, to) => format!("{from} to {to}"),
+    };
+    parts.run(&name, "two snapshots", seconds, b.driver.clone(), b.governor.clone())
 }
 
 /// What happened since the machine was started.
 pub(super) fn since_boot(look: &SysfsDump) -> Result<Run, PlatformError> {
     let parts = Parts::of_dump(look, &look.counters());
-    parts.run("", "counters since boot", None, look.driver.clone(), look.governor.clone())
+    parts.run(&look.origin.name(), "counters since boot", None, look.driver.clone(), look.governor.clone())
+}
+
+/// The snapshots of each machine and kernel, in the order of the text.
+pub(super) fn by_machine(dumps: &[SysfsDump]) -> Vec<Vec<&SysfsDump>> {
+    let mut machines: Vec<Vec<&SysfsDump>> = Vec::new();
+    for dump in dumps {
+        let same = |m: &&mut Vec<&SysfsDump>| m.last().is_some_and(|last| last.other_machine(dump).is_none());
+        match machines.iter_mut().find(same) {
+            Some(machine) => machine.push(dump),
+            None => machines.push(vec![dump]),
+        }
+    }
+    machines
+}
+
+/// What `dump` says too little about: counters, states, lines.
+pub(super) fn doubts(dump: &SysfsDump, name: &str, notes: &mut Vec<Note>) {
+    /// Of so many damaged values there are notes.
+    const DAMAGED_SHOWN: usize = 3;
+    for d in dump.damaged.iter().take(DAMAGED_SHOWN) {
+        let place =
+            Path::new(&d.place).file_name().map_or(Cow::Borrowed(d.place.as_str()), |p| p.to_string_lossy());
+        notes.push(NoteId::OddLines.note(format!("{place}: {}: left out", d.what)));
+    }
+    let more = dump.damaged.len().saturating_sub(DAMAGED_SHOWN);
+    if more > 0 {
+        notes.push(NoteId::OddLines.note(format!("{name}: more damaged values, left out: {more}")));
+    }
+    let states = || dump.cpus.values().flat_map(|states| states.values());
+    type Get = fn(&idlewise_platform::SysfsState) -> Option<u64>;
+    let counters: [(&str, Get); 5] = [
+        ("usage", |s| s.usage),
+        ("time", |s| s.time_us),
+        ("above", |s| s.above),
+        ("below", |s| s.below),
+        ("rejected", |s| s.rejected),
+    ];
+    let lacks = |(_, get): &&(&str, Get)| states().all(|s| get(s).is_none());
+    let missing: Vec<&str> = counters.iter().filter(lacks).map(|(name, _)| *name).collect();
+    // A kernel before 5.10 does not count refused entries.
+    if !missing.is_empty() && missing != ["rejected"] {
+        notes.push(
+            NoteId::CountersMissing
+                .note(format!("{name} does not have {}, which is unknown (?)", missing.join(", "))),
+        );
+    }
+    let holes = dump.cpus.values().find_map(|states| {
+        let last = states.keys().next_back().copied().unwrap_or(0);
+        let missing: Vec<String> =
+            (0..last).filter(|n| !states.contains_key(n)).map(|n| n.to_string()).collect();
+        (!missing.is_empty()).then(|| missing.join(", "))
+    });
+    if let Some(holes) = holes {
+        let words = format!("{name} does not have states {holes}; shares are those among the others");
+        notes.push(NoteId::CountersMissing.note(words));
+    }
+    let cpus = dump.cpus.len();
+    let last = dump.cpus.values().filter_map(|states| states.keys().next_back()).max().copied().unwrap_or(0);
+    for number in 0..=last {
+        let of = || dump.cpus.values().filter_map(|states| states.get(&number));
+        let off = of().filter(|s| s.disable.is_some_and(|d| d != 0)).count();
+        let Some(state) = of().find(|_| off > 0) else { continue };
+        let cpus = if off == cpus { String::new() } else { format!(" on {off} of {cpus} CPUs") };
+        let words =
+            format!("{name}: state {number} {} is disabled{cpus}", state.name.as_deref().unwrap_or("?"));
+        notes.push(NoteId::StateOff.note(words));
+    }
 }

@@ -154,7 +154,7 @@ impl RecordReport {
 
 /// All entries of a CPU, those that the driver refused left out.
 fn entries(counters: &SysfsCounters, cpu: u32) -> Option<u64> {
-    counters.cpus.get(&cpu).map(|states| states.iter().map(|s| s.usage).sum())
+    counters.cpus.get(&cpu)?.iter().map(|s| s.usage).sum()
 }
 
 impl CpuRecorded {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use idlewise_model::NoteId;
 
+use super::cpuidle::Samples;
 use super::packets::Packing;
 use super::wire::{Fields, Value};
 use crate::meta::{CpuStats, TraceMeta};
@@ -13,6 +14,8 @@ use crate::meta::{CpuStats, TraceMeta};
 /// recording of which Perfetto has no such clock; nothing follows where the recording names no clock.
 pub(crate) const CLOCK_REMARK: &str = "; clock of the recording: ";
 
+/// `TracePacket.sys_stats`.
+const SYS_STATS: u32 = 7;
 /// `BuiltinClock`.
 const MONOTONIC: u64 = 3;
 const BOOTTIME: u64 = 6;
@@ -41,6 +44,7 @@ pub(super) struct Facts {
     refused: BTreeSet<String>,
     /// Packets of kinds that are not read, by their field.
     skipped: BTreeMap<u32, u64>,
+    cpuidle: Samples,
     /// Fields of bundles that are not known, by number.
     unknown: BTreeMap<u32, u64>,
     packing: BTreeSet<&'static str>,
@@ -57,9 +61,15 @@ impl Facts {
             (34, Value::Bytes(stats)) => self.ftrace_stats(stats),
             (45, Value::Bytes(info)) => self.system_info(info),
             // Times, the writer's process, marks for resynchronising, defaults for other sources' packets.
-            (3 | 8 | 36 | 42 | 58 | 59 | 79 | 87, _) => {}
+            (3 | 36 | 42 | 58 | 59 | 79 | 87, _) => {}
             _ => *self.skipped.entry(number).or_default() += 1,
         }
+    }
+
+    /// A packet of `linux.sys_stats`, of which the times in idle states are read.
+    pub(super) fn sys_stats(&mut self, message: &[u8], at_ns: u64) {
+        *self.skipped.entry(SYS_STATS).or_default() += 1;
+        self.cpuidle.take(message, at_ns);
     }
 
     pub(super) fn bundle_field(&mut self, number: u32) {
@@ -249,25 +259,60 @@ impl Facts {
         if !self.refused.is_empty() {
             meta.note(NoteId::Reader, format!("the recorder could not give: {}", list(&self.refused)));
         }
-        let counts = |counts: &BTreeMap<u32, u64>| {
-            let words: BTreeSet<String> = counts.iter().map(|(f, n)| format!("{f} ({n} times)")).collect();
+        let counts = |counts: &BTreeMap<u32, u64>, name: fn(u32) -> String| {
+            let words: BTreeSet<String> =
+                counts.iter().map(|(f, n)| format!("{} ({n} times)", name(*f))).collect();
             list(&words)
         };
+        meta.cpuidle = self.cpuidle.all;
+        let sampled: u64 = meta.cpuidle.len() as u64;
+        if sampled > 0 {
+            meta.note(
+                NoteId::Reader,
+                format!("sys_stats: the kernel's time in each idle state, {sampled} samples; idlewise diff shows them"),
+            );
+        }
+        // Such a packet may hold other counters as well; where all had idle states, nothing that counts is left out.
+        self.skipped.retain(|field, n| *field != SYS_STATS || *n > sampled);
         if !self.skipped.is_empty() {
             meta.note(
                 NoteId::UnknownFormat,
-                format!("packets left out, by their field: {}", counts(&self.skipped)),
+                format!("packets left out, by their field: {}", counts(&self.skipped, packet_name)),
             );
         }
         if !self.unknown.is_empty() {
             meta.note(
                 NoteId::UnknownFormat,
-                format!("unknown fields of bundles left out: {}", counts(&self.unknown)),
+                format!(
+                    "unknown fields of bundles left out: {}",
+                    counts(&self.unknown, |field| field.to_string())
+                ),
             );
         }
         (meta.kernel, meta.recorder) = (self.kernel, self.recorder);
         (meta.comms, meta.cpu_stats) = (self.comms, self.stats);
     }
+}
+
+/// The field of a packet by its name in `TracePacket`, where it is one of the usual ones.
+fn packet_name(field: u32) -> String {
+    let name = match field {
+        SYS_STATS => "sys_stats",
+        9 => "process_stats",
+        11 => "track_event",
+        35 => "trace_stats",
+        37 => "profile_packet",
+        38 => "battery",
+        39 => "android_log",
+        40 => "power_rails",
+        46 => "trigger",
+        47 => "packages_list",
+        66 => "perf_sample",
+        67 => "cpu_info",
+        69 => "service_event",
+        _ => return field.to_string(),
+    };
+    name.to_owned()
 }
 
 /// `FtraceClock`; bundles say nothing where it is the usual one.

@@ -74,6 +74,9 @@ struct Walk<'a> {
 struct Packet<'a> {
     writer: u32,
     machine: u64,
+    /// Its time, ns, on the clock of its source.
+    at_ns: u64,
+    sys_stats: Option<&'a [u8]>,
     cleared: bool,
     interned: Option<&'a [u8]>,
     /// The bytes behind their place in the packet.
@@ -156,6 +159,8 @@ impl Walk<'_> {
             let offset = (body.len() - fields.rest().len() - value.bytes().len()) as u64;
             match (number, value) {
                 (1, Value::Bytes(bytes)) => packet.bundle = Some((offset, bytes)),
+                (7, Value::Bytes(bytes)) => packet.sys_stats = Some(bytes),
+                (8, _) => packet.at_ns = value.number(),
                 (10, _) => packet.writer = value.number() as u32,
                 (12, Value::Bytes(bytes)) => packet.interned = Some(bytes),
                 (13, _) => packet.cleared |= value.number() & STATE_CLEARED != 0,
@@ -173,6 +178,9 @@ impl Walk<'_> {
             // Its CPUs have the same numbers as this machine's.
             self.facts.other_machine();
             return;
+        }
+        if let Some(stats) = packet.sys_stats {
+            self.facts.sys_stats(stats, packet.at_ns);
         }
         if packet.cleared || !self.epochs.contains_key(&packet.writer) {
             self.last_epoch = self.last_epoch.saturating_add(1);

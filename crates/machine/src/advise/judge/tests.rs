@@ -57,6 +57,7 @@ fn session(metrics: &[(&str, Verdict)]) -> AbReport {
             kernel: String::new(),
             driver: String::new(),
             cpus: 2,
+            states: Vec::new(),
             governor: "menu".to_owned(),
         },
         warnings: vec![NoteId::Noise.note("noise")],
