@@ -46,7 +46,7 @@ fn name(r: &DiffReport, i: usize) -> String {
 
 fn title(part: &Part) -> String {
     match part.cpus {
-        1 => part.name.clone(),
+        0 | 1 => part.name.clone(),
         n => format!("{} ({n} CPUs)", part.name),
     }
 }

@@ -25,7 +25,7 @@ impl OtherMachine {
         }
     }
 
-    /// The whole reason.
+    /// What differs and how, with the place where it was found first.
     #[must_use]
     pub fn why(&self) -> &str {
         let (Self::Table(why) | Self::Host(why)) = self;

@@ -6,7 +6,7 @@ use crate::{cpupower, powertop, turbostat};
 /// What a tool measured of idle states, time after time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct IdleLog {
-    /// The tool's name.
+    /// `turbostat`, `cpupower monitor` or `powertop`.
     pub tool: &'static str,
     /// In the order of the text.
     pub intervals: Vec<LoggedInterval>,
@@ -29,7 +29,7 @@ pub struct LoggedInterval {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoggedState {
     pub name: String,
-    /// Entries.
+    /// Entries in the interval; nothing where the tool shows none.
     pub usage: Option<u64>,
     /// Time in it, % of all time.
     pub time_pct: Option<f64>,

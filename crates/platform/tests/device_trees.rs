@@ -100,7 +100,7 @@ fn what_is_no_table_says_why() {
 fn the_board_of_a_mailing_list_is_read() {
     let path = shared().join("cases/idle-states-of-a-device-tree/board.dts");
     let Ok(text) = std::fs::read_to_string(&path) else {
-        println!("skipped: no {} (IDLEWISE_SHARED, else ../shared)", path.display());
+        eprintln!("skipped: no {} (IDLEWISE_SHARED, else ../shared)", path.display());
         return;
     };
     let p = idlewise_platform::find(path.to_str().unwrap()).unwrap();

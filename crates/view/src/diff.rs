@@ -211,6 +211,9 @@ fn compare(a: &Run, b: &Run, per: Per, out: &mut Report) {
     }
 }
 
+/// A count, its share, and what it is a share of.
+type Shared = (Option<u64>, Option<f64>, Option<u64>);
+
 /// What is compared, A, B, the change.
 fn pair(title: &str, (ra, a): (&Run, &Part), (rb, b): (&Run, &Part)) -> Table {
     let mut t = Table::new(title, ["", "A", "B", "B - A"].map(str::to_owned).to_vec());
@@ -244,45 +247,32 @@ fn pair(title: &str, (ra, a): (&Run, &Part), (rb, b): (&Run, &Part)) -> Table {
         seconds(b.time_us),
         change(float(a.time_us), float(b.time_us)),
     );
-    let mut share = |name: String, a: Option<f64>, b: Option<f64>, shown: [String; 2]| {
-        let [x, y] = shown;
-        row(name, x, y, points(a, b));
+    let mut share = |name: String, a: Option<Shared>, b: Option<Shared>| {
+        // A run that does not have the state has nothing to show of it.
+        let shown =
+            |s: Option<Shared>| s.map_or_else(String::new, |(n, share, whole)| share_of(n, share, whole));
+        let change = points(a.and_then(|a| a.1), b.and_then(|b| b.1));
+        row(name, shown(a), shown(b), change);
     };
-    type Shared<T> = fn(&T) -> (Option<u64>, Option<f64>, Option<u64>);
-    let missed: [(&str, Shared<Part>); 2] =
+    let missed: [(&str, fn(&Part) -> Shared); 2] =
         [("above %", |p| (p.above, p.above_pct, p.usage)), ("below %", |p| (p.below, p.below_pct, p.usage))];
     for (what, of) in missed {
-        let ((m, x, n), (p, y, q)) = (of(a), of(b));
-        share(what.to_owned(), x, y, [share_of(m, x, n), share_of(p, y, q)]);
+        share(what.to_owned(), Some(of(a)), Some(of(b)));
     }
+    let of_state: [(&str, fn(&StatePart, &Part) -> Shared); 4] = [
+        ("% of usage", |s, p| (s.usage, s.usage_pct, p.usage)),
+        ("% of idle", |s, p| (s.time_us, s.idle_pct, p.time_us)),
+        ("above %", |s, _| (s.above, s.above_pct, s.usage)),
+        ("below %", |s, _| (s.below, s.below_pct, s.usage)),
+    ];
     for (x, y) in a.paired(b) {
+        let Some(named) = y.or(x) else { continue };
         if [x, y].into_iter().flatten().all(|s| s.usage == Some(0)) {
             continue;
         }
-        let Some(named) = y.or(x) else { continue };
         let name = cut(&format!("{}{}", numbers(x, y), named.name));
-        let of = |s: Option<&StatePart>,
-                  part: &Part,
-                  get: fn(&StatePart, &Part) -> (Option<u64>, Option<f64>, Option<u64>)| {
-            // A run that does not have the state has nothing to show of it.
-            s.map_or_else(
-                || (None, String::new()),
-                |s| {
-                    let (n, share, whole) = get(s, part);
-                    (share, share_of(n, share, whole))
-                },
-            )
-        };
-        type Get = fn(&StatePart, &Part) -> (Option<u64>, Option<f64>, Option<u64>);
-        let rows: [(&str, Get); 4] = [
-            ("% of usage", |s, p| (s.usage, s.usage_pct, p.usage)),
-            ("% of idle", |s, p| (s.time_us, s.idle_pct, p.time_us)),
-            ("above %", |s, _| (s.above, s.above_pct, s.usage)),
-            ("below %", |s, _| (s.below, s.below_pct, s.usage)),
-        ];
-        for (what, get) in rows {
-            let ((from, shown_a), (to, shown_b)) = (of(x, a, get), of(y, b, get));
-            share(format!("{name} {what}"), from, to, [shown_a, shown_b]);
+        for (what, of) in of_state {
+            share(format!("{name} {what}"), x.map(|x| of(x, a)), y.map(|y| of(y, b)));
         }
     }
     t

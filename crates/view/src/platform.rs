@@ -138,7 +138,7 @@ pub fn states(name: &str, dump: &SysfsDump, why: &str) -> Report {
                 us(s.latency_us),
                 us(s.residency_us),
                 if s.disable.is_some_and(|d| d != 0) { "disabled".to_owned() } else { String::new() },
-                s.desc.clone().unwrap_or_default(),
+                s.desc.clone().unwrap_or_else(|| UNKNOWN.to_owned()),
             ]
         };
         let rows: Vec<Vec<String>> = states.iter().map(row).collect();

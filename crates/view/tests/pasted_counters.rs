@@ -219,7 +219,8 @@ fn a_line_names_its_file_and_value_in_many_ways() {
     let form = |of: &dyn Fn(&str, &str) -> String| -> String {
         dump(&INTEL, 1).lines().map(|l| l.split_once(':').map(|(p, v)| of(p, v) + "\n").unwrap()).collect()
     };
-    let forms: [&dyn Fn(&str, &str) -> String; 9] = [
+    type Form<'a> = &'a dyn Fn(&str, &str) -> String;
+    let forms: [Form<'_>; 9] = [
         &|p, v| format!("{p}:1:{v}"),
         &|p, v| format!("{p} = {v}"),
         &|p, v| format!("{p}={v}"),
@@ -418,7 +419,7 @@ fn idle_times_that_perfetto_sampled_are_read() {
     };
     let trace: Vec<u8> = samples.iter().enumerate().flat_map(packet).collect();
     fs::write(&path, &trace).unwrap();
-    let (r, text) = run(&[path.clone()], None).unwrap();
+    let (r, text) = run(std::slice::from_ref(&path), None).unwrap();
     let times = |run: usize, state: usize| r.runs[run].cpus[1].states[state].time_us.unwrap();
     assert_eq!(
         [times(0, 0), times(0, 1), times(1, 0), times(1, 1)],
@@ -433,7 +434,7 @@ fn idle_times_that_perfetto_sampled_are_read() {
     assert!(shown.contains("sys_stats: the kernel's time in each idle state, 3 samples"), "{shown}");
     // One sample is since the start; samples of other counters have a name.
     fs::write(&path, sys_stats(1, &[(0, [7, 8])])).unwrap();
-    let (r, _) = run(&[path.clone()], None).unwrap();
+    let (r, _) = run(std::slice::from_ref(&path), None).unwrap();
     assert_eq!((r.runs[0].basis, states(&r)[1].time_us), ("counters since boot", Some(8)));
     fs::write(
         &path,
@@ -447,5 +448,17 @@ fn idle_times_that_perfetto_sampled_are_read() {
         let times: Vec<_> =
             r.runs.iter().flat_map(|r| &r.cpus[0].states).map(|s| s.time_us.unwrap()).collect();
         assert_eq!(times, [20_000, 900_000, 40_000, 850_000], "{text}");
+    }
+}
+
+#[test]
+fn info_names_what_is_no_trace_and_who_reads_it() {
+    let tree = "/dts-v1/; / { s: cpu-sleep { entry-latency-us = <1>; exit-latency-us = <2>; min-residency-us = <9>; }; };";
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.txt");
+    for (text, words) in [(TURBOSTAT, "`diff LOG` shows it"), (tree, "`platform show` takes it")] {
+        fs::write(&path, text).unwrap();
+        let refused = info(&path, &RecordingOptions::default(), &[]).unwrap_err().to_string();
+        assert!(refused.contains(words), "{refused}");
     }
 }

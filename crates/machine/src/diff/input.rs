@@ -293,7 +293,12 @@ fn sampled(
     // What is no trace is refused where its idle periods are asked for.
     let Ok(trace) = request.recording.open(path) else { return Ok(None) };
     let samples = &trace.meta().cpuidle;
-    if samples.is_empty() || trace.events()?.next().is_some() {
+    if samples.is_empty() {
+        return Ok(None);
+    }
+    let has_events = trace.events()?.next().is_some();
+    trace.check_read()?;
+    if has_events {
         return Ok(None);
     }
     let dumps: Vec<SysfsDump> = samples.iter().map(|s| log::dump(s, samples)).collect();

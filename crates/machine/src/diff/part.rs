@@ -125,7 +125,7 @@ impl Part {
         let (usage, time_us) = (sum.usage(), sum.time_us());
         let there = sum.states.iter().enumerate().filter(|(_, (names, _))| !names.is_empty());
         let state = |(number, (names, c)): (usize, &(Vec<String>, StateCounters))| {
-            let [latency_us, residency_us] = numbers.get(&number).copied().unwrap_or_default();
+            let [latency_us, residency_us] = numbers.get(&number).map_or([None; 2], |known| *known);
             StatePart {
                 state: Some(number),
                 name: names.join("/"),

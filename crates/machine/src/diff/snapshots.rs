@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use idlewise_model::{Note, NoteId};
@@ -91,7 +92,7 @@ pub(super) fn doubts(dump: &SysfsDump, name: &str, notes: &mut Vec<Note>) {
         );
     }
     let holes = dump.cpus.values().find_map(|states| {
-        let last = states.keys().next_back().copied().unwrap_or(0);
+        let last = *states.keys().next_back()?;
         let missing: Vec<String> =
             (0..last).filter(|n| !states.contains_key(n)).map(|n| n.to_string()).collect();
         (!missing.is_empty()).then(|| missing.join(", "))
@@ -101,8 +102,8 @@ pub(super) fn doubts(dump: &SysfsDump, name: &str, notes: &mut Vec<Note>) {
         notes.push(NoteId::CountersMissing.note(words));
     }
     let cpus = dump.cpus.len();
-    let last = dump.cpus.values().filter_map(|states| states.keys().next_back()).max().copied().unwrap_or(0);
-    for number in 0..=last {
+    let numbers: BTreeSet<usize> = dump.cpus.values().flat_map(|states| states.keys().copied()).collect();
+    for number in numbers {
         let of = || dump.cpus.values().filter_map(|states| states.get(&number));
         let off = of().filter(|s| s.disable.is_some_and(|d| d != 0)).count();
         let Some(state) = of().find(|_| off > 0) else { continue };
