@@ -213,6 +213,8 @@ fn compare(a: &Run, b: &Run, per: Per, out: &mut Report) {
 
 /// A count, its share, and what it is a share of.
 type Shared = (Option<u64>, Option<f64>, Option<u64>);
+type OfPart = (&'static str, fn(&Part) -> Shared);
+type OfState = (&'static str, fn(&StatePart, &Part) -> Shared);
 
 /// What is compared, A, B, the change.
 fn pair(title: &str, (ra, a): (&Run, &Part), (rb, b): (&Run, &Part)) -> Table {
@@ -254,12 +256,12 @@ fn pair(title: &str, (ra, a): (&Run, &Part), (rb, b): (&Run, &Part)) -> Table {
         let change = points(a.and_then(|a| a.1), b.and_then(|b| b.1));
         row(name, shown(a), shown(b), change);
     };
-    let missed: [(&str, fn(&Part) -> Shared); 2] =
+    let missed: [OfPart; 2] =
         [("above %", |p| (p.above, p.above_pct, p.usage)), ("below %", |p| (p.below, p.below_pct, p.usage))];
     for (what, of) in missed {
         share(what.to_owned(), Some(of(a)), Some(of(b)));
     }
-    let of_state: [(&str, fn(&StatePart, &Part) -> Shared); 4] = [
+    let of_state: [OfState; 4] = [
         ("% of usage", |s, p| (s.usage, s.usage_pct, p.usage)),
         ("% of idle", |s, p| (s.time_us, s.idle_pct, p.time_us)),
         ("above %", |s, _| (s.above, s.above_pct, s.usage)),
