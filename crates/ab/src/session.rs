@@ -288,7 +288,16 @@ mod tests {
     fn a_session_goes_on_under_its_own_idle_states_only() {
         let head = |states: &[&str]| Head {
             schema: SCHEMA.to_owned(),
-            request: AbRequest::default(),
+            request: AbRequest {
+                arms: ["menu", "teo"].map(str::to_owned).into(),
+                benchmarks: vec![Benchmark {
+                    name: "b".to_owned(),
+                    command: vec!["true".to_owned()],
+                    load: None,
+                }],
+                repeat: 3,
+                ..AbRequest::default()
+            },
             kernel: "6.12".to_owned(),
             driver: "acpi_idle".to_owned(),
             cpus: 2,
