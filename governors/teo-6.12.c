@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * TEO of late Linux 6.12.y: the history and the timer, without utilisation and
- * without recent intercepts.
+ * recent intercepts.
  *
  * The idea: start from the deepest enabled state. The history (hits and
  * intercepts, as in teo-6.1) shows whether wakeups keep coming too early for it.

@@ -56,8 +56,6 @@ CHECK_EVERY = 100
 TRIES = 4
 WITH_PASSWORDS = ("https",)
 """Schemes whose URLs may have a user's password before the host."""
-MOST_BYTES = 1 << 30
-"""No answer of a task is longer."""
 LOOK_S = 0.5
 """How often the cluster is looked at while no task ends."""
 
@@ -265,24 +263,6 @@ class _Task:
     """What it came to on the first worker, where a second does it."""
 
 
-def _read_answer(there: Any, worker: str) -> dict[str, Any]:
-    """The answer in what a worker sent: JSON, or else a failure of that worker."""
-    header, frames = there.header, there.frames
-    try:
-        if header.get("serializer") != "dask" or header.get("type") != "bytes":
-            raise ValueError("not bytes")
-        if any(header.get("compression") or ()):
-            frames = distributed.protocol.compression.decompress(header, frames)
-        if sum(len(frame) for frame in frames) > MOST_BYTES:
-            raise ValueError(f"more than {MOST_BYTES} bytes")
-        answer = json.loads(b"".join(frames))
-        if not isinstance(answer, dict) or not isinstance(answer.get("worker"), str):
-            raise ValueError("not what a task gives")
-    except Exception as why:
-        return {"worker": worker, "failed": f"its answer cannot be read: {why}"}
-    return {**answer, "worker": worker}
-
-
 @dataclass
 class _Failed:
     """A task that raised."""
@@ -323,8 +303,6 @@ class _Run:
         self._threads: dict[str, int] = {}
         self._looked = 0.0
         self._piece = MOST_SETTINGS
-        self._pool: Any = None
-        """Connections to workers by which results come, as bytes."""
         self._ended: queue.SimpleQueue[tuple[Any, Any]] = queue.SimpleQueue()
 
     def done(self) -> list[dict[str, Any]]:
@@ -407,8 +385,6 @@ class _Run:
                 future.release()
             if self._scheduler is not None and self._client.status == "running":
                 self._client.unregister_worker_plugin(self._order.name)
-            if self._pool is not None:
-                self._client.sync(self._pool.close)
 
     # Tasks out
 
@@ -460,7 +436,7 @@ class _Run:
         try:
             for left in reversed(range(TRIES)):
                 try:
-                    answer = await self._bytes_of(future)
+                    answer = await future
                     break
                 except OSError:
                     # The connection, or the task itself.
@@ -472,28 +448,6 @@ class _Run:
         # The sooner the scheduler hears that it arrived, the less is computed again where its worker is killed now.
         future.release()
         self._ended.put((future, answer))
-
-    async def _bytes_of(self, future: Any) -> Any:
-        """What a task gave, as it lies on its worker. Dask would unpickle it, and so run what another than our task may have
-        put there; here it stays bytes until `_read_answer` has looked at them."""
-        await distributed.wait(future)
-        if future.status != "finished":
-            # Raises why.
-            return await future
-        who_has = await self._client.scheduler.who_has(keys=[future.key])
-        workers = who_has.get(future.key)
-        if not workers:
-            raise OSError(f"{future.key}: no worker has it any more")
-        if self._pool is None:
-            self._pool = distributed.core.ConnectionPool(
-                deserialize=False, connection_args=self._client.connection_args
-            )
-            await self._pool.start()
-        got = await distributed.worker.get_data_from_worker(self._pool, [future.key], workers[0])
-        there = got.get("data", {}).get(future.key)
-        if not isinstance(there, distributed.protocol.Serialized):
-            raise OSError(f"{future.key}: {workers[0]} does not give it")
-        return _read_answer(there, workers[0])
 
     def _others(self, task: _Task) -> list[str]:
         """Workers that can do what others could not, or do it a second time."""

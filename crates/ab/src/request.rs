@@ -89,7 +89,7 @@ impl Benchmark {
         Ok(Self { name: name.to_owned(), command, load: None })
     }
 
-    /// Whether `benchmarks` can be told apart, and there is one.
+    /// Whether `benchmarks` can be distinguished, and there is one.
     ///
     /// # Errors
     /// [`LiveError::Conflict`] where not.

@@ -19,7 +19,7 @@ fn idlewise(arguments: &[&str]) -> String {
 
 /// A simulated recording in which all sleep is uninterruptible, and nothing says why.
 fn recording(folder: &Path, counts: &str) -> PathBuf {
-    let (load, full) = (folder.join("load.json"), folder.join("full.txt"));
+    let (load, full) = (folder.join("load.json"), folder.join(format!("{counts}-full.txt")));
     fs::write(&load, READS.replace("COUNTS", counts)).unwrap();
     let [load, to] = [&load, &full].map(|path| path.to_str().unwrap());
     idlewise(&[

@@ -34,7 +34,7 @@ fn settle(recording: &mut Recording, offered: &Offered) -> Result<(), CommandErr
         [Err(GovernorError::IdlePeriods(e)), _] | [_, Err(GovernorError::IdlePeriods(e))] => {
             return Err(e.into());
         }
-        // Why it cannot be run is told where its fidelity is.
+        // Its fidelity says why it cannot be run.
         _ => return Ok(()),
     };
     if none.diverging() < all.diverging() {

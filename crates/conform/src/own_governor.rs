@@ -79,7 +79,7 @@ fn better_version(
                 GovernorError::IdlePeriods(e) => CommandError::from(e),
                 e => e.into(),
             })?;
-        let same_pct = self::head(spec, &sum).same_pct().unwrap_or(0.0);
+        let Some(same_pct) = self::head(spec, &sum).same_pct() else { continue };
         let least = best.as_ref().map_or((100.0 + own_pct) / 2.0, |b: &OtherVersion| b.same_pct);
         if same_pct > least {
             best = Some(OtherVersion { governor: spec.to_owned(), same_pct });

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::collections::BTreeMap;
 
-use crate::{cpupower, powertop, turbostat};
-
 /// What a tool measured of idle states, time after time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct IdleLog {
@@ -50,12 +48,6 @@ const INTERVALS_MAX: usize = 1 << 16;
 const CPUS_MAX: u32 = 65_536;
 
 impl IdleLog {
-    /// Reads what `turbostat`, `cpupower monitor` or `powertop --csv` print; nothing where the text is something else.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        cpupower::monitor(text).or_else(|| powertop::parse(text)).or_else(|| turbostat::parse(text))
-    }
-
     pub(crate) fn new(tool: &'static str) -> Self {
         Self { tool, ..Self::default() }
     }

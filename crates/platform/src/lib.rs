@@ -26,6 +26,7 @@ mod error;
 mod from_toml;
 mod identity;
 mod idle_log;
+mod idle_log_text;
 mod limits;
 mod loop_costs;
 mod package;

@@ -2,7 +2,7 @@
 use std::collections::BTreeMap;
 
 use crate::dump_origin::DumpOrigin;
-use crate::sysfs_line::{Key, key};
+use crate::sysfs_line::{Key, key, number};
 use crate::{IdleLog, LoggedState, PlatformError};
 
 /// The command whose output this module reads, for hints.
@@ -151,14 +151,5 @@ impl SysfsState {
             _ => {}
         }
         Ok(())
-    }
-}
-
-/// A whole number, decimal or hexadecimal with `0x`.
-pub(crate) fn number(value: &str) -> Option<u64> {
-    match value.strip_prefix("0x") {
-        Some(digits) if !digits.starts_with('+') => u64::from_str_radix(digits, 16).ok(),
-        Some(_) => None,
-        None => value.parse().ok(),
     }
 }

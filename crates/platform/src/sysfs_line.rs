@@ -2,8 +2,6 @@
 //! Lines that name a file of sysfs and its value, in the forms in which programs and people print them: `path:value`,
 //! `path:1:value` (`grep -n`), `path = value`, `path value`, `ro|path|value`, each behind a file's or a machine's name or not.
 
-use crate::sysfs::number;
-
 /// More states than any kernel has (`CPUIDLE_STATE_MAX` is 10): a greater number is no state's.
 pub(crate) const STATES_MAX: usize = 64;
 
@@ -169,4 +167,13 @@ fn is_cpuidle(path: &str, offset: usize, file: &str) -> bool {
 fn numbered(part: &str, word: &str) -> Option<usize> {
     let digits = part.strip_prefix(word)?;
     if digits.starts_with(|c: char| c.is_ascii_digit()) { digits.parse().ok() } else { None }
+}
+
+/// A whole number, decimal or hexadecimal with `0x`.
+pub(crate) fn number(value: &str) -> Option<u64> {
+    match value.strip_prefix("0x") {
+        Some(digits) if !digits.starts_with('+') => u64::from_str_radix(digits, 16).ok(),
+        Some(_) => None,
+        None => value.parse().ok(),
+    }
 }

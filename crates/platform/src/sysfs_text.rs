@@ -2,8 +2,8 @@
 use std::collections::BTreeSet;
 
 use crate::dump_origin::DumpOrigin;
-use crate::sysfs::{RECORD, number};
-use crate::sysfs_line::{Key, STATES_MAX, SysfsLine, is_text, key};
+use crate::sysfs::RECORD;
+use crate::sysfs_line::{Key, STATES_MAX, SysfsLine, is_text, key, number};
 use crate::{DamagedValue, PlatformError, SysfsDump, cpupower};
 
 /// More snapshots than a person compares; each takes some kB of memory.

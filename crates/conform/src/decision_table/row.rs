@@ -150,7 +150,8 @@ impl Row {
             delta_tick_ns: self.delta_tick_ns.unwrap_or(computed_ns),
             latency_limit_ns: self.latency_limit_ns,
             util: 0,
-            iowait: self.iowait.unwrap_or(0),
+            // Where the file does not say, nobody is taken to wait.
+            iowait: self.iowait.into_iter().sum(),
             random: 0,
             tick_stopped: self.stopped_before,
         }
