@@ -109,7 +109,7 @@ fn usable_states(recording: &Recording) -> usize {
         let off = tape.disabled.iter().fold(begin, |off, change| off & change.value) | default;
         (0..cluster.table.len()).filter(|i| (off | cluster.table.refused()) >> i & 1 == 0).count()
     };
-    usable(recording, &recording.tape.cpus).map(of_cpu).max().unwrap_or(0)
+    usable(recording, &recording.tape.cpus).map(of_cpu).fold(0, usize::max)
 }
 
 /// Those of `tapes` that can be used, with their clusters.
