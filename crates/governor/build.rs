@@ -78,7 +78,7 @@ fn build_one(shim: &Path, source: &Path, extra: &[&str], object: &Path) -> Resul
     let flags = read(&shim.join("flags"))?;
     let compiled = object.with_extension("o");
     run(source, &command::compile(&flags, shim, source, extra, &compiled))?;
-    run(source, &command::link(&flags, shim, &compiled, &[""; 0], object))
+    run(source, &command::link(&flags, shim, std::slice::from_ref(&compiled), object))
 }
 
 fn run(source: &Path, arguments: &[std::ffi::OsString]) -> Result<(), String> {

@@ -12,7 +12,6 @@
 #include <elf.h>
 #include <link.h>
 #include <stdarg.h>
-#include <stdio.h>
 
 #include <linux/cpuidle.h>
 #include <linux/errno.h>
@@ -22,10 +21,12 @@
 #include <linux/printk.h>
 #include <linux/string.h>
 #include <idlewise/abi.h>
+#include <idlewise/format.h>
+#include <idlewise/shared.h>
 
 struct idlewise_env idlewise_env ____cacheline_aligned;
 
-static struct idlewise_log idlewise_log;
+struct idlewise_log idlewise_log;
 
 /*
  * The device is the first cache lines of what each CPU owns; it also makes the
@@ -85,7 +86,7 @@ int idlewise_printk(const char *fmt, ...)
 	room = sizeof(idlewise_log.text) - idlewise_log.used;
 
 	va_start(args, fmt);
-	length = vsnprintf(to, room, fmt, args);
+	length = idlewise_format(to, room, fmt, args);
 	va_end(args);
 	if (length <= 0 || (size_t)length + 1 >= room)
 		return length;
@@ -109,16 +110,26 @@ static int idlewise_init(void)
 	return 0;
 }
 
+static const ElfW(Phdr) *idlewise_segment(int i)
+{
+	return (const ElfW(Phdr) *)((const char *)&__ehdr_start + __ehdr_start.e_phoff) + i;
+}
+
 /*
  * The i-th program header if it is a writable segment, else NULL. There is no
  * RELRO: the link flags forbid it.
  */
 static const ElfW(Phdr) *idlewise_writable(int i)
 {
-	const char *base = (const char *)&__ehdr_start;
-	const ElfW(Phdr) *ph = (const ElfW(Phdr) *)(base + __ehdr_start.e_phoff) + i;
+	const ElfW(Phdr) *ph = idlewise_segment(i);
 
 	return ph->p_type == PT_LOAD && (ph->p_flags & PF_W) ? ph : NULL;
+}
+
+/* Where a segment is. A program's addresses count from 0, a shared object's from where it is loaded. */
+static char *idlewise_at(const ElfW(Phdr) *ph)
+{
+	return (char *)(__ehdr_start.e_type == ET_EXEC ? 0 : (unsigned long)&__ehdr_start) + ph->p_vaddr;
 }
 
 static size_t idlewise_image_size(void)
@@ -136,7 +147,6 @@ static size_t idlewise_image_size(void)
 
 static void idlewise_save(void *image)
 {
-	char *base = (char *)&__ehdr_start;
 	char *to = image;
 	int i;
 
@@ -145,14 +155,13 @@ static void idlewise_save(void *image)
 
 		if (!ph)
 			continue;
-		memcpy(to, base + ph->p_vaddr, ph->p_filesz);
+		memcpy(to, idlewise_at(ph), ph->p_filesz);
 		to += ph->p_filesz;
 	}
 }
 
 static void idlewise_restore(const void *image)
 {
-	char *base = (char *)&__ehdr_start;
 	const char *from = image;
 	int i;
 
@@ -161,8 +170,8 @@ static void idlewise_restore(const void *image)
 
 		if (!ph)
 			continue;
-		memcpy(base + ph->p_vaddr, from, ph->p_filesz);
-		memset(base + ph->p_vaddr + ph->p_filesz, 0, ph->p_memsz - ph->p_filesz);
+		memcpy(idlewise_at(ph), from, ph->p_filesz);
+		memset(idlewise_at(ph) + ph->p_filesz, 0, ph->p_memsz - ph->p_filesz);
 		from += ph->p_filesz;
 	}
 }
@@ -191,7 +200,6 @@ static void idlewise_blank(char *copy, const char *from, size_t size, const void
 
 static void idlewise_copy_memory(void *copy)
 {
-	const char *base = (const char *)&__ehdr_start;
 	char *to = copy;
 	int i;
 
@@ -201,16 +209,13 @@ static void idlewise_copy_memory(void *copy)
 
 		if (!ph)
 			continue;
-		from = base + ph->p_vaddr;
+		from = idlewise_at(ph);
 		memcpy(to, from, ph->p_memsz);
 		idlewise_blank(to, from, ph->p_memsz, &idlewise_env, sizeof(idlewise_env));
 		idlewise_blank(to, from, ph->p_memsz, &idlewise_log, sizeof(idlewise_log));
 		to += ph->p_memsz;
 	}
 }
-
-/* A function, because differences of addresses are no constants. */
-__attribute__((visibility("default"))) void idlewise_abi(struct idlewise_abi *abi);
 
 /**
  * idlewise_abi - fill in the table
@@ -244,6 +249,10 @@ void idlewise_abi(struct idlewise_abi *abi)
 		offsetof(struct cpuidle_governor, select),
 		sizeof(struct idlewise_param),
 		sizeof(struct idlewise_log),
+		sizeof(struct idlewise_shared),
+		offsetof(struct idlewise_shared, entered),
+		offsetof(struct idlewise_shared, asked_sleep_length),
+		offsetof(struct idlewise_shared, filter),
 	};
 	bool match = abi->version == IDLEWISE_ABI_VERSION;
 

@@ -11,13 +11,13 @@
 #define IDLEWISE_HOST
 
 #include <link.h>
-#include <sys/mman.h>
 
 #include <linux/cpuidle.h>
 #include <linux/kernel.h>
 #include <linux/percpu.h>
 #include <linux/printk.h>
 #include <linux/string.h>
+#include "system.h"
 
 /* What the governor's file calls instead of cpuidle_register_governor(), memset() and its kin. */
 int idlewise_register_checked(struct cpuidle_governor *gov);
@@ -36,6 +36,8 @@ void *idlewise_checked_memmove(void *to, const void *from, size_t size);
 extern const char __start_idlewise_percpu[], __stop_idlewise_percpu[];
 extern const ElfW(Ehdr) __ehdr_start;
 extern const char _end[];
+/* worker.c calls it before there is a filter of system calls. */
+void idlewise_prepare(void);
 #pragma GCC visibility pop
 
 /* A variable with the bytes behind it that belong to none, as compilers write it. */
@@ -63,19 +65,16 @@ static int nr_devices;
 static struct cpuidle_device *running;
 static struct cpuidle_driver *table;
 static unsigned long stack_top;
-static unsigned long window;
 
 /* The initial values of per-CPU variables, which no call may change: compilers leave some accesses to them unchecked. */
 static char initial[LARGEST_IMAGE];
 
 static void fault(char kind, unsigned long at, const char *what, unsigned long size)
 {
-	unsigned long place = at - (unsigned long)&__ehdr_start;
-
 	if (size)
-		idlewise_printk("4@%c+%lx\t%s (%lu bytes)\n", kind, place, what, size);
+		idlewise_printk("4@%c+%lx\t%s (%lu bytes)\n", kind, at, what, size);
 	else
-		idlewise_printk("4@%c+%lx\t%s\n", kind, place, what);
+		idlewise_printk("4@%c+%lx\t%s\n", kind, at, what);
 }
 
 static signed char *shadow(unsigned long address)
@@ -83,19 +82,17 @@ static signed char *shadow(unsigned long address)
 	return (signed char *)((address >> 3) + IDLEWISE_SHADOW);
 }
 
-/* Redzones of the stack are written into shadow memory by the code itself. */
-static void shadow_of_stack(void)
+/*
+ * Redzones of the stack are written into shadow memory by the code itself. It
+ * is made for the window that the stack begins in, and those next to it, before
+ * there is a filter of system calls.
+ */
+void idlewise_prepare(void)
 {
 	unsigned long top = (unsigned long)__builtin_frame_address(0) & ~(WINDOW - 1);
-	int i;
 
-	if (window == top)
-		return;
-	/* Another copy of this code in the process may have been here before. */
-	for (i = 0; i < 3; i++)
-		mmap(shadow(top - WINDOW + i * WINDOW), WINDOW >> 3, PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-	window = top;
+	idlewise_system(__NR_mmap, (long)shadow(top - WINDOW), 3 * (WINDOW >> 3), PROT_READ_WRITE, MAP_PRIVATE_FIXED,
+			-1, 0);
 }
 
 static bool inside(unsigned long at, unsigned long size, const void *start, unsigned long room)
@@ -186,7 +183,6 @@ static void check(unsigned long at, unsigned long size, bool store, unsigned lon
 
 static void enter(struct cpuidle_driver *drv, struct cpuidle_device *dev, unsigned long top)
 {
-	shadow_of_stack();
 	running = dev;
 	table = drv;
 	stack_top = top;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What decisions cost, next to those of `teo` in the same run.
+//! What decisions cost, next to those of `teo`: the same in every run.
 
-use idlewise_governor::{Governor, GovernorError, Loader, Spec};
+use idlewise_governor::{Build, Governor, GovernorError, Loader};
 
 use crate::Property;
 use crate::draw::Draw;
@@ -11,64 +11,52 @@ use crate::step::Step;
 use crate::world::{Decision, World};
 
 /// The governor to compare with.
-const REFERENCE: &str = "teo";
+pub(crate) const REFERENCE: &str = "teo";
 /// A decision may take so many times the reference's longest.
 const MOST: u64 = 10;
-/// Steps that are timed.
+/// Steps that are counted.
 const STEPS: usize = 1_000;
-/// Each is timed so often; the shortest time counts, since what disturbs a measurement makes it longer.
-const ROUNDS: usize = 25;
 
-/// The decision that takes too long, if there is one.
+/// The decision that takes too long, if there is one. The loader's governor and `reference` count the basic blocks that they
+/// execute.
 pub(crate) fn too_expensive(
     loader: &Loader<'_>,
+    reference: &Governor,
     machine: &Machine,
     seed: u64,
 ) -> Result<Option<Found>, GovernorError> {
-    let reference = Governor::find(&Spec::new(REFERENCE))?;
-    let mut world = World::new(loader, machine)?;
-    let mut other = World::new(&loader.of(&reference), machine)?;
     let mut draw = Draw::new(machine, seed, 0);
-    let mut steps: Vec<Step> = Vec::with_capacity(STEPS);
+    let (mut world, mut other) = (World::new(loader, machine)?, World::new(&loader.of(reference), machine)?);
+    let (mut slowest, mut longest) = (None::<(u64, Step, Decision)>, 1);
     for _ in 0..STEPS {
         let step = draw.step(1);
-        draw.saw(&world.step(&step));
-        steps.push(step);
+        let (decision, blocks) = counted(&mut world, &step);
+        draw.saw(&decision);
+        longest = longest.max(counted(&mut other, &step).1);
+        if slowest.as_ref().is_none_or(|(most, ..)| blocks > *most) {
+            slowest = Some((blocks, step, decision));
+        }
     }
-    let (mut own_ns, mut others_ns) = (vec![u64::MAX; STEPS], vec![u64::MAX; STEPS]);
-    let mut decisions: Vec<Decision> = Vec::new();
-    for _ in 0..ROUNDS {
-        decisions = time(&mut world, &steps, &mut own_ns);
-        time(&mut other, &steps, &mut others_ns);
-    }
-    let Some(longest_ns) = others_ns.into_iter().max() else { unreachable!("{STEPS} steps were timed") };
-    let slowest = own_ns.into_iter().enumerate().max_by_key(|(_, ns)| *ns);
-    let Some((at, slowest_ns)) = slowest else { unreachable!("{STEPS} steps were timed") };
-    // A clock may be too coarse to see the reference at work.
-    let longest_ns = longest_ns.max(1);
-    if slowest_ns <= MOST * longest_ns {
-        return Ok(None);
-    }
-    let what = format!(
-        "a decision takes {slowest_ns} ns, {} times the longest of {REFERENCE} ({longest_ns} ns)",
-        slowest_ns / longest_ns
-    );
-    Ok(Some(Found {
+    Ok(slowest.filter(|(blocks, ..)| *blocks > MOST * longest).map(|(blocks, step, decision)| Found {
         property: Property::Cost,
-        what,
+        what: format!(
+            "a decision executes {blocks} basic blocks, {} times the longest of {REFERENCE} ({longest})",
+            blocks / longest
+        ),
         place: None,
-        steps: vec![steps[at].clone()],
-        decisions: vec![decisions[at]],
+        steps: vec![step],
+        decisions: vec![decision],
     }))
 }
 
-fn time(world: &mut World<'_>, steps: &[Step], shortest_ns: &mut [u64]) -> Vec<Decision> {
-    world.restart();
-    let mut decisions = Vec::with_capacity(steps.len());
-    for (step, shortest_ns) in steps.iter().zip(shortest_ns) {
-        let (decision, spent_ns) = world.timed_step(step);
-        *shortest_ns = spent_ns.min(*shortest_ns);
-        decisions.push(decision);
-    }
-    decisions
+/// What is decided, and the basic blocks that are executed for it.
+fn counted(world: &mut World<'_>, step: &Step) -> (Decision, u64) {
+    let before = blocks(world);
+    let decision = world.step(step);
+    (decision, blocks(world).saturating_sub(before))
+}
+
+fn blocks(world: &mut World<'_>) -> u64 {
+    let count = world.instance.params().into_iter().find(|p| p.name == Build::BLOCKS);
+    count.and_then(|p| p.value.parse().ok()).unwrap_or(0)
 }

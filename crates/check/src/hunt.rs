@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Looks for violations on one machine. These functions run where the governor runs: its own process, if it is foreign.
+//! Looks for violations on one machine.
 
 use idlewise_governor::{Fault, FaultKind, GovernorError, Loader};
-use serde::{Deserialize, Serialize};
 
 use crate::Property;
 use crate::draw::Draw;
@@ -32,7 +31,7 @@ impl Sequences {
 }
 
 /// A violation, with the shortest sequence that leads to it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub(crate) struct Found {
     pub(crate) property: Property,
     /// What the governor did.
@@ -45,7 +44,7 @@ pub(crate) struct Found {
 }
 
 /// What came of looking for violations.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Hunt {
     /// How many decisions were made to find something; those made to shorten a sequence do not count.
     pub(crate) decisions: u64,

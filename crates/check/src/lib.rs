@@ -6,7 +6,7 @@
 //! others follow what the governor chose. Each choice is judged; copies of the governor are compared with each other; a copy that
 //! was compiled with sanitizers shows faults of the code. The sequence of a violation is made short ([`Violation`]).
 //!
-//! The same seed gives the same result, but for [`Property::Cost`], which measures time.
+//! The same seed gives the same result.
 
 mod cost;
 mod crash;
@@ -26,7 +26,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use idlewise_governor::{Build, Governor, GovernorError};
+use idlewise_governor::{Build, Governor, GovernorError, Spec};
 
 use hunt::{Found, Hunt, Pair, Sequences};
 use machine::Machine;
@@ -42,8 +42,8 @@ pub use situation::{Situation, situations};
 
 /// Kernels since this one ask no governor about a machine with one idle state (`governor-behaviour.md` 1.9).
 const ASKS_NO_SINGLE_STATE: u32 = 7;
-/// The machine on which decisions are timed.
-const TIMED_ON: &str = "four states, one polls";
+/// The machine on which it is counted what decisions cost.
+const COUNTED_ON: &str = "four states, one polls";
 
 /// Sequences on each machine in a round, where nobody wants another number.
 pub const SEQUENCES: u64 = 8;
@@ -314,14 +314,23 @@ impl<'r> Search<'r> {
                 .insert(Property::Cost, "it is not compiled: a call of it costs more than teo".to_owned());
             return Ok(());
         }
-        let timed = self.machines.iter().position(|m| m.name == TIMED_ON);
-        let Some(at) = timed else { unreachable!("no machine is called {TIMED_ON}") };
+        let counted_on = self.machines.iter().position(|m| m.name == COUNTED_ON);
+        let Some(at) = counted_on else { unreachable!("no machine is called {COUNTED_ON}") };
         if self.left_out.contains(&at) {
             self.not_checked.insert(Property::Cost, "it crashed, or refused the machine".to_owned());
             return Ok(());
         }
         let (machine, seed) = (&self.machines[at], self.request.seed);
-        match self.request.governor.run(|loader| cost::too_expensive(loader, machine, seed)) {
+        let counted = |governor: &Governor| governor.built(Build::Counted);
+        let reference = Governor::find(&Spec::new(cost::REFERENCE)).and_then(|teo| counted(&teo));
+        let (governor, reference) = match (counted(&self.request.governor), reference) {
+            (Ok(governor), Ok(reference)) => (governor, reference),
+            (Err(e), _) | (_, Err(e)) => {
+                self.not_checked.insert(Property::Cost, e.to_string());
+                return Ok(());
+            }
+        };
+        match governor.run(|loader| cost::too_expensive(loader, &reference, machine, seed)) {
             Ok(found) => self.found.extend(found.map(|found| (at, found))),
             Err(e) if e.is_misbehaviour() => {
                 self.not_checked.insert(Property::Cost, e.to_string());

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! One idle period of a sequence, as it is given to a governor.
 
-use serde::{Deserialize, Serialize};
-
 /// How an idle period ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     /// An event comes. Where the tick is kept and due before, the tick ends the period.
     Woken {
@@ -20,7 +18,7 @@ pub(crate) enum End {
 }
 
 /// A decision's inputs, and what happens after it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
     /// 0 or 1.
     pub(crate) cpu: u8,

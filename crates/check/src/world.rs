@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A governor in the idle loop, given one step after the other.
 
-use std::time::Instant;
-
 use idlewise_governor::{Choice, Device, GovernorError, Inputs, Instance, Loader, Slot};
 use idlewise_idle::{Chooser, Hosted, IdleCpu, Left, Moment, NEVER_AT_NS, TickAhead, Timers};
 use idlewise_model::{Breach, TickGrid, WakeCause};
-use serde::{Deserialize, Serialize};
 
 use crate::machine::Machine;
 use crate::step::{End, Step};
@@ -21,7 +18,7 @@ const BUSY_NS: u64 = 100_000;
 const START_NS: u64 = 1_000_000;
 
 /// A governor's answer to a step, and what came of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Decision {
     pub(crate) cpu: u8,
     /// The state's index as answered.
@@ -77,18 +74,17 @@ struct Cpu<'m> {
     in_visit: bool,
 }
 
-/// A governor with a watch on what its select takes.
-struct Timed<'i> {
+/// A governor, and the limit of the polling loop when it chose.
+struct Watched<'i> {
     hosted: Hosted<'i>,
-    spent_ns: u64,
+    poll_limit_ns: u64,
 }
 
-impl Chooser for Timed<'_> {
+impl Chooser for Watched<'_> {
     fn select(&mut self, inputs: &Inputs, moment: &Moment, tick: TickAhead) -> Choice {
-        #[expect(clippy::disallowed_methods, reason = "what a decision costs is real time")]
-        let start = Instant::now();
         let choice = self.hosted.select(inputs, moment, tick);
-        self.spent_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        // Not before: to look at the device of one that has a process of its own costs as much as a decision.
+        self.poll_limit_ns = self.hosted.device().poll_limit_ns;
         choice
     }
 
@@ -132,17 +128,8 @@ impl<'m> World<'m> {
     /// Gives one step to the governor.
     pub(crate) fn step(&mut self, step: &Step) -> Decision {
         let at = usize::from(step.cpu);
-        let mut chooser = Hosted::new(&mut self.instance, self.slots[at]);
-        self.cpus[at].step(&mut chooser, step)
-    }
-
-    /// The same, and how long the governor took to choose, ns.
-    pub(crate) fn timed_step(&mut self, step: &Step) -> (Decision, u64) {
-        let at = usize::from(step.cpu);
         let hosted = Hosted::new(&mut self.instance, self.slots[at]);
-        let mut timed = Timed { hosted, spent_ns: 0 };
-        let decision = self.cpus[at].step(&mut timed, step);
-        (decision, timed.spent_ns)
+        self.cpus[at].step(&mut Watched { hosted, poll_limit_ns: 0 }, step)
     }
 
     /// Plays `steps` from the start.
@@ -153,7 +140,7 @@ impl<'m> World<'m> {
 }
 
 impl Cpu<'_> {
-    fn step<C: Chooser>(&mut self, chooser: &mut C, step: &Step) -> Decision {
+    fn step(&mut self, chooser: &mut Watched<'_>, step: &Step) -> Decision {
         let start_ns = self.now_ns;
         if !self.in_visit {
             self.idle.begin_visit(start_ns);
@@ -171,7 +158,6 @@ impl Cpu<'_> {
             wake_at_ns: NEVER_AT_NS,
             stop_pays: true,
         };
-        let poll_limit_ns = chooser.device().poll_limit_ns;
         let entered = self.idle.enter(chooser, &moment);
         let Breach { no_state, disabled, over_limit } = entered.breach;
         let mut decision = Decision {
@@ -184,7 +170,7 @@ impl Cpu<'_> {
             over_limit,
             start_ns,
             delta_tick_ns,
-            poll_limit_ns,
+            poll_limit_ns: chooser.poll_limit_ns,
             reflected: None,
             residency_ns: 0,
             woken_ns: 0,

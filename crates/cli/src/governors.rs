@@ -51,7 +51,7 @@ fn in_tree(source: &GovernorSource) -> Vec<String> {
 fn show(id: &str, trees: &[PathBuf]) -> Done {
     let governor = find_one(id, trees)?;
     let loaded = governor.run(|loader| {
-        let instance = loader.load(ANY_TICK_NS)?;
+        let mut instance = loader.load(ANY_TICK_NS)?;
         Ok((instance.registered(), instance.params()))
     });
     let ((name, rating), params): ((String, u32), Vec<Param>) = loaded.map_err(|e| e.to_string())?;

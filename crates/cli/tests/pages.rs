@@ -125,7 +125,7 @@ fn parameters(params: &[Param]) -> String {
 
 fn page(info: &GovernorInfo, story: &Story) -> String {
     let id = info.id;
-    let governor = Instance::load(&Spec::new(id), 4_000_000).unwrap();
+    let mut governor = Instance::load(&Spec::new(id), 4_000_000).unwrap();
     let mut params = governor.params();
     params.sort_by_key(|p| info.preface.find(&p.name));
     let based_on = story.based_on.as_ref().map_or_else(String::new, |g| format!("; based on [{g}]({g}.md)"));

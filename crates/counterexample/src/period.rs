@@ -4,7 +4,6 @@
 use idlewise_idle::NEVER_AT_NS;
 use idlewise_model::{Confidence, Piece, WakeCause};
 use idlewise_replay::WorkloadEvent;
-use serde::{Deserialize, Serialize};
 
 /// When sequences begin, ns: as scrubbed tapes do.
 pub(crate) const BEGINS_NS: u64 = 1_000_000_000;
@@ -12,7 +11,7 @@ pub(crate) const BEGINS_NS: u64 = 1_000_000_000;
 pub(crate) const HANDLER_NS: u32 = 1_000;
 
 /// An idle period, by what came before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Period {
     /// How long the CPU is busy before, ns, from the end of the handler of the wakeup before.
     pub busy_ns: u64,

@@ -8,16 +8,16 @@ use idlewise_governor::GovernorError;
 use idlewise_model::TapeCpu;
 use idlewise_platform::Platform;
 use idlewise_recording::CommandError;
+use idlewise_recording::candidate::Candidate;
 use idlewise_recording::placement::Placement;
 use idlewise_score::Better;
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
 use crate::arena::{Arena, Bar, Place, host};
 use crate::period::Period;
 use crate::report::{Counterexample, Found};
 use crate::request::{CounterexampleRequest, LONGEST, Origin};
-use crate::shrink::{MOST, plainness, shrink};
+use crate::shrink::{MOST, MOST_APART, plainness, shrink};
 use crate::story::story;
 
 /// Sequences that are drawn for each machine, unless told.
@@ -42,7 +42,7 @@ const TOLD_EVERY: usize = 1_000;
 const BUSY_NS: [u64; 3] = [100_000, 1_000_000, 3_300_000];
 
 /// A sequence on which the first is worse, before it is made minimal and after.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 struct Hit {
     /// Number of the sequence, or of the piece of a recording.
     number: u64,
@@ -177,7 +177,7 @@ fn search(
         own.sort_by(|x, y| ground.rank(x).total_cmp(&ground.rank(y)).then(x.number.cmp(&y.number)));
         best.extend(own.into_iter().take(KEPT).map(|hit| (at, hit)));
     }
-    let effort = Effort { of: best.len() * MOST, played: AtomicUsize::new(0), progress };
+    let effort = Effort { of: best.len() * request.most(), played: AtomicUsize::new(0), progress };
     let shortest: Vec<(usize, Hit)> = best
         .into_par_iter()
         .map(|(at, hit)| Ok((at, request.minimal(&grounds[at], bar, hit, &effort)?)))
@@ -230,39 +230,38 @@ impl CounterexampleRequest {
         hit: Hit,
         effort: &Effort<'_>,
     ) -> Result<Hit, GovernorError> {
-        // Nobody hears what is said in a process of the governor's own.
-        let is_here = host([&self.a, &self.b]).is_none_or(|g| !g.is_foreign() || g.is_of_caller());
-        let mut played = 0;
+        let (mut played, most) = (0, self.most());
         let left = self.on(ground, |arena| {
             let number = hit.number;
             let mut shows = |periods: &[Period]| {
                 let values = arena.value(bar.measure, periods)?;
-                if is_here {
-                    let length = (periods.len() * self.times).min(MOST - played);
-                    played += length;
-                    effort.plays(length);
-                }
+                let length = (periods.len() * self.times).min(most - played);
+                played += length;
+                effort.plays(length);
                 Ok::<bool, GovernorError>(bar.is_met(&values))
             };
-            let periods = shrink(hit.periods, self.times, &mut shows)?;
+            let periods = shrink(hit.periods, (self.times, most), &mut shows)?;
             let worse = bar.worse(arena.value(bar.measure, &periods)?.all);
             Ok(Hit { number, worse, periods })
         })?;
-        effort.plays(MOST - played);
+        effort.plays(most - played);
         Ok(left)
     }
 
+    /// Idle periods that are played to make a sequence minimal, at most.
+    fn most(&self) -> usize {
+        let apart = |candidate: &Candidate| matches!(candidate, Candidate::Hosted { governor, .. } if governor.is_foreign() && !governor.is_of_caller());
+        if apart(&self.a) || apart(&self.b) { MOST_APART } else { MOST }
+    }
+
     /// Does `job` with both governors on a ground, where a foreign one may crash.
-    fn on<'p, T: Serialize + serde::de::DeserializeOwned>(
+    fn on<'p, T>(
         &'p self,
         ground: &Ground<'p>,
         job: impl FnOnce(&mut Arena<'p>) -> Result<T, GovernorError>,
     ) -> Result<T, GovernorError> {
         let both = [&self.a, &self.b];
-        match host(both) {
-            Some(host) => host.run(|loader| job(&mut Arena::new(loader, both, ground.place, self.times)?)),
-            None => job(&mut Arena::apart(both, ground.place, self.times)),
-        }
+        host(both).run(|loader| job(&mut Arena::new(loader, both, ground.place, self.times)?))
     }
 }
 

@@ -3,13 +3,14 @@
 
 use std::ffi::{c_char, c_int, c_long, c_uint, c_ulong, c_void};
 use std::mem::offset_of;
+use std::sync::atomic::AtomicU32;
 
 use idlewise_model::{IdleTable, MAX_STATES, StateIndex};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// `IDLEWISE_ABI_VERSION`: changes whenever a layout here or there does.
-pub(crate) const ABI_VERSION: u32 = 3;
+pub(crate) const ABI_VERSION: u32 = 4;
 
 /// `CPUIDLE_FLAG_POLLING`.
 const FLAG_POLLING: c_uint = 1;
@@ -51,8 +52,8 @@ pub struct Device {
     pub poll_time_limit: bool,
     /// The tick's handler ran since a governor asked for it; asking clears it (`governor-behaviour.md` 1.8).
     pub got_tick: bool,
-    last_state_idx: c_int,
-    disable: [u64; MAX_STATES],
+    pub(crate) last_state_idx: c_int,
+    pub(crate) disable: [u64; MAX_STATES],
 }
 
 /// `struct cpuidle_device` in full.
@@ -201,7 +202,7 @@ pub(crate) struct Log {
 }
 
 /// How many sizes and offsets are compared (`IDLEWISE_ABI_LAYOUT`).
-pub(crate) const LAYOUT: usize = 24;
+pub(crate) const LAYOUT: usize = 28;
 
 /// `struct idlewise_abi`.
 #[repr(C)]
@@ -223,6 +224,46 @@ pub(crate) struct Abi {
     pub(crate) memory_size: Option<unsafe extern "C" fn() -> usize>,
     pub(crate) copy_memory: Option<unsafe extern "C" fn(*mut u8)>,
     pub(crate) init: Option<unsafe extern "C" fn() -> c_int>,
+}
+
+/// Instructions of the filter that a governor's process gives itself (`IDLEWISE_FILTER`).
+pub(crate) const FILTER: usize = 64;
+
+/// `struct idlewise_shared`.
+#[repr(C)]
+pub(crate) struct Shared {
+    pub(crate) asked: AtomicU32,
+    pub(crate) host_sleeps: AtomicU32,
+    pub(crate) spins: AtomicU32,
+    pub(crate) question: u32,
+    pub(crate) arg: [u64; 3],
+    pub(crate) inputs: Inputs,
+    pub(crate) left_ns: u64,
+    pub(crate) entered: c_int,
+    pub(crate) answer: Answer,
+    pub(crate) start: Start,
+}
+
+/// What the governor's process writes when it answers.
+#[repr(C, align(64))]
+pub(crate) struct Answer {
+    pub(crate) answered: AtomicU32,
+    pub(crate) sleeps: AtomicU32,
+    pub(crate) stage: u32,
+    pub(crate) log_used: u32,
+    pub(crate) result: i64,
+    pub(crate) stop_tick: u8,
+    pub(crate) asked_sleep_length: u8,
+}
+
+/// What it reads and writes when it starts.
+#[repr(C, align(64))]
+pub(crate) struct Start {
+    pub(crate) parent: u32,
+    pub(crate) error: i32,
+    pub(crate) nr_filter: u32,
+    pub(crate) filter: [u64; FILTER],
+    pub(crate) abi: Abi,
 }
 
 /// What [`Abi::layout`] must hold.
@@ -252,6 +293,10 @@ pub(crate) fn layout() -> [u32; LAYOUT] {
         offset_of!(Governor, select),
         size_of::<RawParam>(),
         size_of::<Log>(),
+        size_of::<Shared>(),
+        offset_of!(Shared, entered),
+        offset_of!(Shared, answer.asked_sleep_length),
+        offset_of!(Shared, start.filter),
     ];
     layout.map(|n| u32::try_from(n).unwrap_or(u32::MAX))
 }

@@ -2,16 +2,34 @@
 //! The ways in which a governor's file can be compiled.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use crate::{command, shim};
 
 /// The distance of the sanitizer's shadow memory: below every program, and above what a null pointer leads to.
 const SHADOW: &str = "0x7fff8000";
+
+/// How a program is linked: at fixed addresses, so that nothing has to be done before it begins.
+const PROGRAM: [&str; 8] = [
+    NO_GUARD,
+    "-nostdlib",
+    "-static",
+    "-no-pie",
+    "-Wl,-z,norelro",
+    "-Wl,-z,noseparate-code",
+    "-Wl,-z,noexecstack",
+    "-Wl,--build-id=none",
+];
+/// The C library keeps the values that guard a stack, and there is none.
+const NO_GUARD: &str = "-fno-stack-protector";
 
 /// How the copy of a governor is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Build {
     /// As in a kernel.
     Plain,
+    /// The same, to be loaded into this process, where nothing keeps it apart: for benchmarks of code that is known.
+    Library,
     /// With the words and names that explain a decision.
     Explaining,
     /// Local variables hold zeros until the governor gives them a value.
@@ -32,7 +50,7 @@ impl Build {
     /// Flags of the compiler besides those of every governor.
     pub(crate) fn compile_flags(self) -> Vec<OsString> {
         let flags: &[&str] = match self {
-            Self::Plain => &[],
+            Self::Plain | Self::Library => &[],
             Self::Counted => &["-fsanitize-coverage=trace-pc"],
             Self::Explaining => &["-DDEBUG"],
             // An optimiser may choose a value for a variable that has none before it is given one.
@@ -51,21 +69,30 @@ impl Build {
                 "--param=asan-stack=1",
             ],
         };
-        let mut flags: Vec<OsString> = flags.iter().map(OsString::from).collect();
+        let mut flags: Vec<OsString> = flags.iter().chain(&[NO_GUARD]).map(OsString::from).collect();
         if self == Self::Sanitized {
             flags.push(format!("-fasan-shadow-offset={SHADOW}").into());
         }
         flags
     }
 
-    /// What is linked besides.
-    pub(crate) fn link_flags(self, shim: &Path) -> Vec<OsString> {
+    /// Links what was compiled to a program of its own, without a C library: a name that the shim does not have is an error.
+    pub(crate) fn link(self, shim: &Path, compiled: &[PathBuf], to: &Path) -> Vec<OsString> {
+        let mut more: Vec<OsString> = ["worker.c", "string.c"].map(|name| shim.join(name).into()).into();
         match self {
+            Self::Library => return command::link(shim::flags(), shim, compiled, to),
             Self::Sanitized => {
-                vec![format!("-DIDLEWISE_SHADOW={SHADOW}UL").into(), shim.join("sanitizer.c").into()]
+                more.extend([
+                    format!("-DIDLEWISE_SHADOW={SHADOW}UL").into(),
+                    shim.join("sanitizer.c").into(),
+                ]);
             }
-            Self::Counted => vec![shim.join("counter.c").into()],
-            Self::Plain | Self::Explaining | Self::Zeroed | Self::Patterned => Vec::new(),
+            Self::Counted => more.push(shim.join("counter.c").into()),
+            Self::Plain | Self::Explaining | Self::Zeroed | Self::Patterned => {}
         }
+        // Divisions of 128 bits and the like, which compilers do not write out.
+        more.push("-lgcc".into());
+        let kind = command::for_compiler(shim::flags()).chain(PROGRAM.map(OsString::from));
+        command::link_as(kind, shim, compiled, &more, to)
     }
 }

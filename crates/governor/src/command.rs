@@ -3,7 +3,7 @@
 //! them, `workshop.rs` the user's.
 
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Compiles `source` against the headers of `shim` and no others; what the shim lacks is then told by its name.
 ///
@@ -15,7 +15,7 @@ pub(crate) fn compile(
     extra: &[impl AsRef<OsStr>],
     to: &Path,
 ) -> Vec<OsString> {
-    let mut args: Vec<OsString> = lines(flags).filter(|flag| !for_linker(flag)).map(OsString::from).collect();
+    let mut args: Vec<OsString> = for_compiler(flags).collect();
     args.push("-nostdinc".into());
     args.extend(extra.iter().map(|flag| flag.as_ref().to_owned()));
     args.extend(["-I".into(), shim.join("include").into()]);
@@ -23,27 +23,38 @@ pub(crate) fn compile(
     args
 }
 
-/// Links what [`compile`] made with the shim's host side, and with `more` files and flags.
-pub(crate) fn link(
-    flags: &str,
+/// Links what [`compile`] made with the shim's host side to a shared object.
+pub(crate) fn link(flags: &str, shim: &Path, compiled: &[PathBuf], to: &Path) -> Vec<OsString> {
+    let mut exports = OsString::from("-Wl,--version-script=");
+    exports.push(shim.join("exports.map"));
+    link_as(lines(flags).map(OsString::from).chain([exports]), shim, compiled, &[""; 0], to)
+}
+
+/// The same, with the flags `kind` and with `more` files and flags.
+pub(crate) fn link_as(
+    kind: impl Iterator<Item = OsString>,
     shim: &Path,
-    compiled: &Path,
+    compiled: &[PathBuf],
     more: &[impl AsRef<OsStr>],
     to: &Path,
 ) -> Vec<OsString> {
-    let mut args: Vec<OsString> = lines(flags).map(OsString::from).collect();
+    let mut args: Vec<OsString> = kind.collect();
     args.extend(["-I".into(), shim.join("include").into()]);
-    let mut exports = OsString::from("-Wl,--version-script=");
-    exports.push(shim.join("exports.map"));
-    args.push(exports);
+    args.extend([shim.join("host.c").into(), shim.join("format.c").into()]);
+    args.extend(compiled.iter().map(OsString::from));
     args.extend(more.iter().map(|flag| flag.as_ref().to_owned()));
-    args.extend([shim.join("host.c").into(), compiled.into(), "-o".into(), to.into()]);
+    args.extend(["-o".into(), to.into()]);
     args
 }
 
 /// One flag a line, and comments.
 fn lines(flags: &str) -> impl Iterator<Item = &str> {
     flags.lines().filter(|line| !line.starts_with('#'))
+}
+
+/// The flags that are not for a linker of shared objects.
+pub(crate) fn for_compiler(flags: &str) -> impl Iterator<Item = OsString> {
+    lines(flags).filter(|flag| !for_linker(flag)).map(OsString::from)
 }
 
 fn for_linker(flag: &str) -> bool {

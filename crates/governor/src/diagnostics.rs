@@ -6,12 +6,11 @@ use std::fs;
 use std::path::Path;
 
 use idlewise_model::near;
-use serde::{Deserialize, Serialize};
 
 use crate::shim;
 
 /// One reason why a governor does not compile.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The file; empty where the linker does not tell.
     pub file: String,

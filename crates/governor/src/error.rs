@@ -2,7 +2,6 @@
 use std::convert::Infallible;
 
 use idlewise_model::{PiecesError, did_you_mean};
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::diagnostics::Problem;
@@ -11,7 +10,7 @@ use crate::diagnostics::Problem;
 const TOLD: usize = 8;
 
 /// Why there is no governor to ask.
-#[derive(Clone, Debug, Error, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum GovernorError {
     /// The text is no [`crate::Spec`].
     #[error("governor `{text}`: {why}; write `id` or `id:param=value,param=value`")]

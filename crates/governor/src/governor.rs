@@ -118,7 +118,7 @@ impl Governor {
             postcard::from_bytes::<(String, PathBuf, String, Vec<u8>)>(bytes).map_err(|e| {
                 GovernorError::Source { path: "a governor that was sent".to_owned(), why: e.to_string() }
             })?;
-        let made = Made { files: Vec::new(), absent: Vec::new(), object };
+        let made = Made { files: Vec::new(), beside: Vec::new(), object };
         let (version, workshop, build) = (None, Workshop::from_env(), Build::Plain);
         let origin = Origin::Foreign(Arc::new(Foreign {
             file,
@@ -348,7 +348,7 @@ impl Governor {
         }
     }
 
-    /// XXH3-128 of a foreign one's source and the headers beside it.
+    /// XXH3-128 of a foreign one's source and the headers beside it, those too that it does not include.
     #[must_use]
     pub fn source_hash(&self) -> Option<String> {
         match &self.origin {
@@ -382,10 +382,11 @@ impl Governor {
         Ok(xxhash_rust::xxh3::xxh3_128(&self.object(false)?))
     }
 
-    /// What a foreign one may take.
+    /// What a foreign one may take, in a process of its own; nothing where it runs in this one.
     pub(crate) fn bounds(&self) -> Option<Bounds> {
         match &self.origin {
             Origin::Ours(..) | Origin::Caller(_) => None,
+            Origin::Foreign(foreign) if foreign.build == Build::Library => None,
             Origin::Foreign(foreign) => Some(foreign.workshop.bounds),
         }
     }

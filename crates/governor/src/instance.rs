@@ -3,13 +3,15 @@ use idlewise_debuginfo::{Fault, Layout, Lines, StateValue, Variable};
 use idlewise_model::{IdleTable, near};
 
 use crate::abi::{CpuDevice, Device, Inputs};
+use crate::apart::ApartObject;
+use crate::build::Build;
 use crate::choice::Choice;
 use crate::error::GovernorError;
 use crate::governor::Governor;
 use crate::object::{Object, Seat};
 use crate::of_caller::CallerObject;
 use crate::param::{Kind, Param};
-use crate::position::Reports;
+use crate::position::FirstFailure;
 use crate::source::GovernorSource;
 use crate::spec::Spec;
 
@@ -63,15 +65,18 @@ impl Instance {
     /// Unknown governor or parameter, a value that does not fit, an absurd tick period, or a system that does not allow loading
     /// (no `/proc`, no memory, no executable memory files).
     pub fn load(spec: &Spec, tick_period_ns: u64) -> Result<Self, GovernorError> {
-        Self::of(&Governor::find(spec)?, tick_period_ns, false, Reports::default())
+        Self::of(&Governor::find(spec)?, tick_period_ns, false, None)
     }
 
-    /// As [`Instance::load`], of what the user named. A foreign governor runs in this process then; see [`Governor::run`].
+    /// As [`Instance::load`], of what the user named. A foreign governor runs in this process then ([`Build::Library`]); see
+    /// [`Governor::run`] for one that is not trusted.
     ///
     /// # Errors
     /// As [`Instance::load`], and a file that does not compile.
     pub fn open(source: &GovernorSource, tick_period_ns: u64) -> Result<Self, GovernorError> {
-        Self::of(&Governor::open(source)?, tick_period_ns, false, Reports::default())
+        let governor = Governor::open(source)?;
+        let governor = if governor.is_foreign() { governor.built(Build::Library)? } else { governor };
+        Self::of(&governor, tick_period_ns, false, None)
     }
 
     /// As [`Instance::load`], but this copy gives the reasons for its decisions, for [`Instance::take_messages`], which makes
@@ -80,33 +85,36 @@ impl Instance {
     /// # Errors
     /// As [`Instance::load`].
     pub fn load_explaining(spec: &Spec, tick_period_ns: u64) -> Result<Self, GovernorError> {
-        Self::of(&Governor::find(spec)?, tick_period_ns, true, Reports::default())
+        Self::of(&Governor::find(spec)?, tick_period_ns, true, None)
     }
 
     pub(crate) fn of(
         governor: &Governor,
         tick_period_ns: u64,
         explaining: bool,
-        reports: Reports<'_>,
+        failure: Option<&FirstFailure>,
     ) -> Result<Self, GovernorError> {
         if !(1..=MAX_TICK_PERIOD_NS).contains(&tick_period_ns) {
             return Err(GovernorError::TickPeriod(tick_period_ns));
         }
         let id = governor.name();
         let (mut layout, mut lines) = (Layout::default(), None);
+        let failure = || {
+            let why = "it runs in a job of its own, and not together with a governor in C".to_owned();
+            failure.cloned().ok_or_else(|| GovernorError::Init { id: id.to_owned(), why })
+        };
         let object = if let Some(own) = governor.own_of_caller() {
-            let failure = reports.failure.ok_or_else(|| GovernorError::Init {
-                id: id.to_owned(),
-                why: "it runs in the program that called, and not together with a governor in C".to_owned(),
-            })?;
-            Object::of_caller(CallerObject::new(own.clone(), tick_period_ns, failure.clone()))
+            Object::of_caller(CallerObject::new(own.clone(), tick_period_ns, failure()?))
         } else {
             let bytes = governor.object(explaining)?;
             if explaining {
                 layout = Layout::of(&bytes);
             }
             lines = governor.is_sanitized().then(|| Lines::of(&bytes));
-            Object::load(id, &bytes, reports.position)?
+            match governor.bounds() {
+                None => Object::load(id, &bytes)?,
+                Some(bounds) => Object::apart(ApartObject::start(id, &bytes, bounds, failure()?)?),
+            }
         };
         let set = resolve(id, &governor.spec().params, &object)?;
         let mut instance = Self { id: id.to_owned(), object, set, cpus: Vec::new(), layout, lines };
@@ -124,12 +132,12 @@ impl Instance {
 
     /// The parameters with their present values, in the order of the governor's file.
     #[must_use]
-    pub fn params(&self) -> Vec<Param> {
-        let params = self.object.params().iter().enumerate();
+    pub fn params(&mut self) -> Vec<Param> {
+        let params = self.object.params().to_vec().into_iter().enumerate();
         let shown = params.map(|(i, p)| Param {
-            name: p.name.clone(),
-            description: p.description.clone(),
-            type_name: p.type_name.clone(),
+            name: p.name,
+            description: p.description,
+            type_name: p.type_name,
             value: p.kind.map_or_else(|| "?".to_owned(), |kind| kind.show(self.object.param_value(i))),
         });
         shown.collect()
@@ -276,7 +284,7 @@ impl Instance {
     ///
     /// Empty for a plain copy of a governor in C: only [`Instance::load_explaining`] knows the names.
     #[must_use]
-    pub fn memory(&self, slot: Slot) -> Vec<Variable> {
+    pub fn memory(&mut self, slot: Slot) -> Vec<Variable> {
         self.object.memory(slot.index(), &self.layout)
     }
 

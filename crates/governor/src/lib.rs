@@ -38,7 +38,7 @@
 //! ```
 
 mod abi;
-mod answer;
+mod apart;
 mod build;
 mod catalog;
 mod child;
@@ -50,6 +50,7 @@ mod governor;
 mod instance;
 mod isolate;
 mod kernel_tree;
+mod memfd;
 mod object;
 mod of_caller;
 mod param;
@@ -63,7 +64,6 @@ mod versions;
 mod workshop;
 
 pub use abi::{Device, Inputs};
-pub use answer::assert_travels;
 pub use build::Build;
 pub use catalog::{GovernorInfo, catalog};
 pub use choice::Choice;

@@ -5,7 +5,8 @@
 use std::ffi::{CStr, c_char, c_int, c_long, c_ulong};
 use std::fs::File;
 use std::io::Write as _;
-use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::marker::PhantomData;
+use std::os::fd::AsRawFd as _;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,18 +20,17 @@ use crate::abi::{
     ABI_VERSION, Abi, CpuDevice, Device, Driver, EnableFn, Env, Inputs, LAYOUT, RawParam, RawParamDesc,
     ReflectFn, SelectFn, layout,
 };
-use crate::child;
+use crate::apart::{ApartObject, Settler};
 use crate::choice::Choice;
+use crate::memfd::code_file;
 use crate::of_caller::CallerObject;
-use crate::param::Kind;
-use crate::position::{Position, Stage};
+use crate::param::{Declared, Kind};
 
-/// Held around every call of the dynamic linker and every fork, so that no child is born while the linker is at work:
-/// the linker's own locks would stay locked in it for ever.
+/// Held around every call of the dynamic linker: what it said last is one for all threads.
 static LOADER: Mutex<()> = Mutex::new(());
 
-/// Waits until nobody else forks or uses the dynamic linker.
-pub(crate) fn loader() -> MutexGuard<'static, ()> {
+/// Waits until nobody else uses the dynamic linker.
+fn loader() -> MutexGuard<'static, ()> {
     LOADER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -48,21 +48,6 @@ struct Cpu {
     device: *mut CpuDevice,
     driver: *mut Driver,
     states: usize,
-    /// Its number on the machine.
-    number: u32,
-    /// Times the governor was asked, where somebody watches.
-    decisions: u64,
-}
-
-/// A parameter as declared in the object.
-pub(crate) struct ParamInfo {
-    pub(crate) name: String,
-    pub(crate) description: String,
-    pub(crate) type_name: String,
-    /// Nothing for a type that the host does not know.
-    pub(crate) kind: Option<Kind>,
-    value: *mut u8,
-    size: usize,
 }
 
 /// One private copy of a shared object, or what stands for one, and the memory of its CPUs.
@@ -80,10 +65,8 @@ pub(crate) struct Object {
     blocks: Vec<Vec<Line>>,
     /// One for each different table; from `Box::into_raw`.
     drivers: Vec<*mut Driver>,
-    params: Vec<ParamInfo>,
+    params: Vec<Declared>,
     tick_period_ns: c_long,
-    /// Where to tell what is being done, in a process of its own.
-    position: Option<&'static Position>,
     /// The writable memory when the governor was last known to have nothing but its CPUs' data changed.
     memory: Vec<u8>,
     /// Something was seen to change that belongs to no CPU.
@@ -97,6 +80,8 @@ enum Code {
     Library(#[expect(dead_code, reason = "is only kept")] Loaded),
     /// In the program that called.
     Caller(CallerObject),
+    /// In a process of its own.
+    Apart(ApartObject),
 }
 
 /// A library that is let go under the loader's lock.
@@ -120,15 +105,7 @@ unsafe extern "C" fn no_select(_: *mut Driver, _: *mut CpuDevice, _: *mut bool) 
 
 impl Object {
     /// Loads a copy of the shared object in `bytes` and checks that it speaks this version's language.
-    pub(crate) fn load(
-        id: &str,
-        bytes: &[u8],
-        position: Option<&'static Position>,
-    ) -> Result<Self, GovernorError> {
-        tell(position, Stage::Load, 0, 0);
-        if position.is_some() {
-            child::forbid_others();
-        }
+    pub(crate) fn load(id: &str, bytes: &[u8]) -> Result<Self, GovernorError> {
         let (library, abi) = {
             let _guard = loader();
             let library = open_copy(id, bytes)?;
@@ -145,15 +122,22 @@ impl Object {
             save(image.as_mut_ptr());
             image
         };
-        Ok(Self::of(abi, image, Code::Library(library), position))
+        let params = read_params(&abi);
+        Ok(Self::of(abi, image, params, Code::Library(library)))
     }
 
     /// One whose functions are in the calling program.
     pub(crate) fn of_caller(object: CallerObject) -> Self {
-        Self::of(object.abi(), Vec::new(), Code::Caller(object), None)
+        Self::of(object.abi(), Vec::new(), Vec::new(), Code::Caller(object))
     }
 
-    fn of(abi: Abi, image: Vec<u8>, code: Code, position: Option<&'static Position>) -> Self {
+    /// One whose functions are in a process of its own.
+    pub(crate) fn apart(mut object: ApartObject) -> Self {
+        let params = object.params();
+        Self::of(object.abi(), Vec::new(), params, Code::Apart(object))
+    }
+
+    fn of(abi: Abi, image: Vec<u8>, params: Vec<Declared>, code: Code) -> Self {
         Self {
             select: no_select,
             reflect: None,
@@ -164,10 +148,9 @@ impl Object {
             offsets: Vec::new(),
             blocks: Vec::new(),
             drivers: Vec::new(),
-            params: read_params(&abi),
+            params,
             tick_period_ns: 0,
             abi,
-            position,
             memory: Vec::new(),
             shared_changed: false,
             code,
@@ -192,7 +175,10 @@ impl Object {
         self.shared_changed
     }
 
-    fn copy_memory(&self) -> Vec<u8> {
+    fn copy_memory(&mut self) -> Vec<u8> {
+        if let Code::Apart(object) = &mut self.code {
+            return object.memory_copy();
+        }
         let (Some(size), Some(copy)) = (self.abi.memory_size, self.abi.copy_memory) else {
             return Vec::new();
         };
@@ -246,6 +232,9 @@ impl Object {
 
     /// Puts the object's memory back to how it was loaded and starts it again, with the CPUs' memory still to come.
     pub(crate) fn restart(&mut self, set: &[(usize, u64)]) {
+        if let Code::Apart(object) = &mut self.code {
+            return object.restart();
+        }
         if let Some(restore) = self.abi.restore {
             // SAFETY: image was written by save of the same object, which has the same layout.
             unsafe { restore(self.image.as_ptr()) };
@@ -255,6 +244,9 @@ impl Object {
     }
 
     fn run_initcalls(&mut self, set: &[(usize, u64)]) -> c_int {
+        if let Code::Apart(object) = &mut self.code {
+            return object.run_initcalls(set, self.tick_period_ns);
+        }
         // SAFETY: env points to the object's environment; offsets lives as long as the object.
         unsafe {
             (*self.env).tick_nsec = self.tick_period_ns;
@@ -263,31 +255,34 @@ impl Object {
         for &(index, raw) in set {
             self.set_param(index, raw);
         }
-        tell(self.position, Stage::Init, 0, 0);
         // SAFETY: the function belongs to the loaded object.
-        let code = self.abi.init.map_or(0, |init| unsafe { init() });
-        tell(self.position, Stage::Host, 0, 0);
-        code
+        self.abi.init.map_or(0, |init| unsafe { init() })
     }
 
     /// The parameters in the order of the governor's file.
-    pub(crate) fn params(&self) -> &[ParamInfo] {
+    pub(crate) fn params(&self) -> &[Declared] {
         &self.params
     }
 
     /// The bytes of a parameter, as the low bits.
-    pub(crate) fn param_value(&self, index: usize) -> u64 {
+    pub(crate) fn param_value(&mut self, index: usize) -> u64 {
+        if let Code::Apart(object) = &mut self.code {
+            return object.param_value(index);
+        }
         let mut bytes = [0; 8];
         if let Some(p) = self.params.get(index) {
             let at = if cfg!(target_endian = "big") { 8 - p.size } else { 0 };
-            // SAFETY: value points to a variable of the object of size bytes, at most 8 by read_params.
-            unsafe { ptr::copy_nonoverlapping(p.value, bytes.as_mut_ptr().add(at), p.size) };
+            // SAFETY: a variable of the object of size bytes, at most 8 by read_params.
+            unsafe { ptr::copy_nonoverlapping(p.address as *const u8, bytes.as_mut_ptr().add(at), p.size) };
         }
         u64::from_ne_bytes(bytes)
     }
 
     /// The messages since the last call, a line each with its level as the first letter.
     pub(crate) fn take_log(&mut self) -> String {
+        if let Code::Apart(object) = &mut self.code {
+            return object.take_log();
+        }
         // SAFETY: log points to a static of the object, and no C code runs meanwhile.
         let log = unsafe { &mut *self.abi.log };
         let used = std::mem::take(&mut log.used) as usize;
@@ -296,14 +291,19 @@ impl Object {
 
     /// Lets messages go unheard until the next [`Object::take_log`].
     pub(crate) fn mute(&mut self) {
+        if let Code::Apart(object) = &mut self.code {
+            return object.mute();
+        }
         // SAFETY: as in take_log.
         unsafe { (*self.abi.log).used = u32::MAX };
     }
 
     /// The variables in `layout` as they are now: those of a CPU, then those that all share, parameters left out.
-    pub(crate) fn memory(&self, index: usize, layout: &Layout) -> Vec<Variable> {
-        if let Code::Caller(object) = &self.code {
-            return object.memory(index);
+    pub(crate) fn memory(&mut self, index: usize, layout: &Layout) -> Vec<Variable> {
+        match &mut self.code {
+            Code::Caller(object) => return object.memory(index),
+            Code::Apart(object) => return object.memory(index, layout),
+            Code::Library(_) => {}
         }
         let Some(block) = self.blocks.get(index) else { return Vec::new() };
         // SAFETY: a line is plain bytes, and no C code runs meanwhile.
@@ -312,7 +312,7 @@ impl Object {
         let base = (self.abi.percpu as u64).wrapping_sub(layout.per_cpu_address);
         for place in &layout.shared {
             let address = base.wrapping_add(place.at);
-            if self.params.iter().any(|p| p.value as u64 == address) {
+            if self.params.iter().any(|p| p.address == address) {
                 continue;
             }
             // SAFETY: a variable of the loaded object, as large as its debugging information says.
@@ -324,6 +324,9 @@ impl Object {
 
     /// Puts `values` into variables of a CPU, as [`Layout::write`].
     pub(crate) fn restore(&mut self, index: usize, layout: &Layout, values: &[StateValue]) -> bool {
+        if let Code::Apart(object) = &mut self.code {
+            return object.restore(index, layout, values);
+        }
         let Some(block) = self.blocks.get_mut(index) else { return false };
         // SAFETY: a line is plain bytes, the block is this structure's own, and no C code runs meanwhile.
         let bytes =
@@ -336,7 +339,7 @@ impl Object {
             let bytes = raw.to_ne_bytes();
             let at = if cfg!(target_endian = "big") { 8 - p.size } else { 0 };
             // SAFETY: as in param_value; no C code runs meanwhile.
-            unsafe { ptr::copy_nonoverlapping(bytes.as_ptr().add(at), p.value, p.size) };
+            unsafe { ptr::copy_nonoverlapping(bytes.as_ptr().add(at), p.address as *mut u8, p.size) };
         }
     }
 
@@ -352,7 +355,11 @@ impl Object {
         self.blocks.push(block);
         let way = (self.abi.device as usize).wrapping_sub(self.abi.percpu as usize);
         let (device_at, states) = (start.wrapping_add(way).cast(), table.len());
-        self.cpus.push(Cpu { device: device_at, driver, states, number, decisions: 0 });
+        self.cpus.push(Cpu { device: device_at, driver, states });
+        if let Code::Apart(object) = &mut self.code {
+            // SAFETY: from Box::into_raw in share_driver.
+            object.add_cpu(number, unsafe { &*driver }, device_at);
+        }
         // SAFETY: env points to the object's environment; offsets may have moved.
         unsafe { (*self.env).per_cpu_offset = self.offsets.as_ptr() };
         self.refresh_cpu(self.cpus.len() - 1, device);
@@ -360,8 +367,10 @@ impl Object {
 
     /// Takes the CPU added last away again.
     pub(crate) fn remove_last_cpu(&mut self) {
-        if let Code::Caller(object) = &mut self.code {
-            object.remove_last_cpu();
+        match &mut self.code {
+            Code::Caller(object) => object.remove_last_cpu(),
+            Code::Apart(object) => object.remove_last_cpu(),
+            Code::Library(_) => {}
         }
         self.cpus.pop();
         self.blocks.pop();
@@ -377,26 +386,27 @@ impl Object {
             ptr::copy_nonoverlapping(self.abi.percpu, block.as_mut_ptr().cast(), self.abi.percpu_size);
             cpu.device.write(device);
         }
+        if let Code::Apart(object) = &mut self.code {
+            object.refresh_cpu(index);
+        }
     }
 
     /// Enables the governor on a CPU; the error is what it returned.
     pub(crate) fn enable(&mut self, index: usize) -> Result<(), c_int> {
         let (Some(cpu), Some(enable)) = (self.cpus.get(index), self.enable) else { return Ok(()) };
         let (device, driver) = (cpu.device, cpu.driver);
-        tell(self.position, Stage::Enable, cpu.number, 0);
         // SAFETY: device and driver are valid and ours; the environment names this CPU.
         let code = unsafe {
             (*self.env).device = device;
             enable(driver, device)
         };
-        tell(self.position, Stage::Host, 0, 0);
         if code == 0 { Ok(()) } else { Err(code) }
     }
 
     /// The CPU added as number `index` from 0, to be asked.
     #[inline]
     pub(crate) fn seat(&mut self, index: usize) -> Seat<'_> {
-        let cpu = &mut self.cpus[index];
+        let (cpu, settler) = (self.cpus[index], self.settler());
         // SAFETY: env and device are valid and ours while the seat borrows `self`, and nobody else names another CPU meanwhile.
         unsafe { (*self.env).device = cpu.device };
         Seat {
@@ -406,13 +416,23 @@ impl Object {
             device: cpu.device,
             driver: cpu.driver,
             states: cpu.states,
-            position: self.position,
-            cpu,
+            settler,
+            object: PhantomData,
+        }
+    }
+
+    fn settler(&self) -> Option<Settler> {
+        match &self.code {
+            Code::Apart(object) => Some(object.settler()),
+            Code::Library(_) | Code::Caller(_) => None,
         }
     }
 
     #[inline]
     pub(crate) fn device(&mut self, index: usize) -> &mut Device {
+        if let Some(settler) = self.settler() {
+            settler.settle();
+        }
         let cpu = self.cpus[index];
         // SAFETY: the device is valid and ours, and no C code runs while the reference borrows `self`.
         unsafe { &mut (*cpu.device).device }
@@ -438,8 +458,8 @@ pub struct Seat<'o> {
     device: *mut CpuDevice,
     driver: *mut Driver,
     states: usize,
-    position: Option<&'static Position>,
-    cpu: &'o mut Cpu,
+    settler: Option<Settler>,
+    object: PhantomData<&'o mut Object>,
 }
 
 impl Seat<'_> {
@@ -448,11 +468,6 @@ impl Seat<'_> {
     pub fn select(&mut self, inputs: &Inputs) -> Choice {
         // SAFETY: env is valid and ours while the seat lasts.
         unsafe { (*self.env).inputs = *inputs };
-        if self.position.is_some() { self.select_watched() } else { self.call_select() }
-    }
-
-    #[inline]
-    fn call_select(&mut self) -> Choice {
         let env = self.env;
         // SAFETY: env, device and driver are valid and ours while the seat lasts; C writes the two flags as `bool`.
         unsafe {
@@ -466,15 +481,6 @@ impl Seat<'_> {
         }
     }
 
-    #[cold]
-    fn select_watched(&mut self) -> Choice {
-        tell(self.position, Stage::Select, self.cpu.number, self.cpu.decisions);
-        self.cpu.decisions += 1;
-        let choice = self.call_select();
-        host_again(self.position);
-        choice
-    }
-
     /// As [`crate::Instance::reflect`].
     #[inline]
     pub fn reflect(&mut self, entered: usize, now_ns: u64) {
@@ -482,15 +488,6 @@ impl Seat<'_> {
         if entered >= self.states {
             return;
         }
-        if self.position.is_some() {
-            self.reflect_watched(reflect, entered, now_ns);
-        } else {
-            self.call_reflect(reflect, entered, now_ns);
-        }
-    }
-
-    #[inline]
-    fn call_reflect(&mut self, reflect: ReflectFn, entered: usize, now_ns: u64) {
         // SAFETY: as in select; the state exists, so the governor may use it as an index.
         unsafe {
             (*self.env).inputs.now_ns = now_ns;
@@ -498,16 +495,12 @@ impl Seat<'_> {
         }
     }
 
-    #[cold]
-    fn reflect_watched(&mut self, reflect: ReflectFn, entered: usize, now_ns: u64) {
-        tell(self.position, Stage::Reflect, self.cpu.number, self.cpu.decisions.wrapping_sub(1));
-        self.call_reflect(reflect, entered, now_ns);
-        host_again(self.position);
-    }
-
     /// As [`crate::Instance::device`].
     #[inline]
     pub fn device(&mut self) -> &mut Device {
+        if let Some(settler) = self.settler {
+            settler.settle();
+        }
         // SAFETY: the device is valid and ours, and no C code runs while the reference borrows `self`.
         unsafe { &mut (*self.device).device }
     }
@@ -525,6 +518,10 @@ impl Seat<'_> {
 
 impl Drop for Object {
     fn drop(&mut self) {
+        // What it does when it is told that a state was left can go wrong, too.
+        if let Some(settler) = self.settler() {
+            settler.settle();
+        }
         for driver in self.drivers.drain(..) {
             // SAFETY: from Box::into_raw in share_driver, each once; no C code runs any more.
             drop(unsafe { Box::from_raw(driver) });
@@ -532,25 +529,11 @@ impl Drop for Object {
     }
 }
 
-#[inline]
-fn tell(position: Option<&Position>, stage: Stage, cpu: u32, decision: u64) {
-    if let Some(position) = position {
-        position.tell(stage, cpu, decision);
-    }
-}
-
-/// The governor's function has returned.
-fn host_again(position: Option<&Position>) {
-    if let Some(position) = position {
-        position.stage(Stage::Host);
-    }
-}
-
 /// Loads `bytes` from an anonymous file that no other load shares.
 fn open_copy(id: &str, bytes: &[u8]) -> Result<Library, GovernorError> {
     let wrong =
         |what: &str, why: String| GovernorError::Load { id: id.to_owned(), what: what.to_owned(), why };
-    let mut file = memory_file().map_err(|e| wrong("create a memory file", e.to_string()))?;
+    let mut file = code_file().map_err(|e| wrong("create a memory file", e.to_string()))?;
     file.write_all(bytes).map_err(|e| wrong("write a memory file", e.to_string()))?;
     let path = unique_path(&file);
     // SAFETY: the object's constructors are none (it is linked without start files), and its symbols are its own.
@@ -558,20 +541,6 @@ fn open_copy(id: &str, bytes: &[u8]) -> Result<Library, GovernorError> {
         let why = std::error::Error::source(&e).map_or_else(|| e.to_string(), ToString::to_string);
         wrong("load it (needs /proc and memory files that may be executed)", why)
     })
-}
-
-fn memory_file() -> std::io::Result<File> {
-    let create = |flags| {
-        // SAFETY: the name is a C string; the descriptor is new and owned by nobody else.
-        unsafe {
-            let fd = libc::memfd_create(c"idlewise-governor".as_ptr(), flags);
-            (fd >= 0).then(|| File::from(OwnedFd::from_raw_fd(fd)))
-        }
-    };
-    // Kernels since 6.3 want to know that it will be executed; older ones refuse the flag.
-    create(libc::MFD_CLOEXEC | libc::MFD_EXEC)
-        .or_else(|| create(libc::MFD_CLOEXEC))
-        .ok_or_else(std::io::Error::last_os_error)
 }
 
 /// A path to `file` that was never used before in this process.
@@ -629,7 +598,7 @@ fn query(id: &str, library: &Library) -> Result<Abi, GovernorError> {
     Ok(abi)
 }
 
-fn read_params(abi: &Abi) -> Vec<ParamInfo> {
+fn read_params(abi: &Abi) -> Vec<Declared> {
     let descs = table(abi.descs, abi.nr_descs);
     let describe = |name: &str| {
         let found = descs.iter().find(|d: &&RawParamDesc| text(d.name) == name);
@@ -638,12 +607,12 @@ fn read_params(abi: &Abi) -> Vec<ParamInfo> {
     let info = |p: &RawParam| {
         let (name, type_name) = (text(p.name), text(p.type_name));
         let kind = Kind::new(&type_name, p.size);
-        ParamInfo {
+        Declared {
             description: describe(&name),
             name,
             type_name,
             kind,
-            value: p.value.cast(),
+            address: p.value as u64,
             size: if kind.is_some() { p.size } else { 0 },
         }
     };

@@ -12,6 +12,20 @@ pub struct Param {
     pub value: String,
 }
 
+/// A parameter as a governor's object declares it.
+#[derive(Clone)]
+pub(crate) struct Declared {
+    pub(crate) name: String,
+    pub(crate) description: String,
+    pub(crate) type_name: String,
+    /// Nothing for a type that the host does not know.
+    pub(crate) kind: Option<Kind>,
+    /// Of its variable, where the object runs.
+    pub(crate) address: u64,
+    /// Bytes of it, at most 8; 0 where the type is not known.
+    pub(crate) size: usize,
+}
+
 /// How a parameter's bytes are to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a foreign governor is doing, for errors: in a process of its own, and in the program that called.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::GovernorError;
@@ -20,6 +19,11 @@ pub(crate) enum Stage {
 impl Stage {
     const ALL: [Self; 6] = [Self::Host, Self::Load, Self::Init, Self::Enable, Self::Select, Self::Reflect];
 
+    /// That which the governor's process says (`IDLEWISE_STAGE_HOST` and so on).
+    pub(crate) fn said(number: u32) -> Self {
+        Self::ALL.get(number as usize).copied().unwrap_or(Self::Host)
+    }
+
     /// In words, for a sentence that ends with it.
     pub(crate) fn describe(self, cpu: u32, decision: u64) -> String {
         match self {
@@ -35,16 +39,7 @@ impl Stage {
     }
 }
 
-/// Where an instance leaves what it does besides its answers.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Reports<'a> {
-    /// What it is doing, if it has a process of its own.
-    pub(crate) position: Option<&'static Position>,
-    /// What went wrong, if it is the calling program's.
-    pub(crate) failure: Option<&'a FirstFailure>,
-}
-
-/// The first thing that went wrong in a run of a governor that the calling program has.
+/// The first thing that went wrong in a run of a governor that is not ours.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FirstFailure(Arc<Mutex<Option<GovernorError>>>);
 
@@ -55,38 +50,5 @@ impl FirstFailure {
 
     pub(crate) fn keep(&self, error: GovernorError) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-    }
-}
-
-/// Where a child is, in memory that the parent sees.
-#[derive(Debug, Default)]
-pub(crate) struct Position {
-    stage: AtomicU32,
-    cpu: AtomicU32,
-    decision: AtomicU64,
-}
-
-impl Position {
-    #[inline]
-    pub(crate) fn tell(&self, stage: Stage, cpu: u32, decision: u64) {
-        self.cpu.store(cpu, Ordering::Relaxed);
-        self.decision.store(decision, Ordering::Relaxed);
-        self.stage(stage);
-    }
-
-    #[inline]
-    pub(crate) fn stage(&self, stage: Stage) {
-        self.stage.store(stage as u32, Ordering::Relaxed);
-    }
-
-    pub(crate) fn read(&self) -> (u32, u32, u64) {
-        let (stage, cpu) = (self.stage.load(Ordering::Relaxed), self.cpu.load(Ordering::Relaxed));
-        (stage, cpu, self.decision.load(Ordering::Relaxed))
-    }
-
-    /// In words, for a sentence that ends with it.
-    pub(crate) fn describe(&self) -> String {
-        let (stage, cpu, decision) = self.read();
-        Stage::ALL.get(stage as usize).unwrap_or(&Stage::Host).describe(cpu, decision)
     }
 }

@@ -50,6 +50,15 @@ pub(crate) fn tags(text: &str) -> Vec<&str> {
     text.lines().filter_map(tag).collect()
 }
 
+/// The folders of its headers, below that which includes are looked for in.
+pub(crate) fn folders() -> Vec<&'static Path> {
+    let mut folders: Vec<&Path> =
+        SHIM.iter().filter_map(|(name, _)| Path::new(name.strip_prefix("include/")?).parent()).collect();
+    folders.sort();
+    folders.dedup();
+    folders
+}
+
 /// Tells this shim from another.
 pub(crate) fn hash() -> u128 {
     hash_of(&SHIM)

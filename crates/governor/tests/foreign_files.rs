@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use common::{Bench, Parts, TICK_NS, run};
-use idlewise_governor::{Governor, GovernorError, GovernorSource, Param, Spec, Workshop, expand};
+use idlewise_governor::{Governor, GovernorError, GovernorSource, Param, Spec, StateValue, Workshop, expand};
 
 /// What a user names by this path.
 fn of_path(path: &std::path::Path) -> GovernorSource {
@@ -131,7 +131,7 @@ fn files_beside_the_governor_are_found() {
 }
 
 #[test]
-fn an_object_that_is_kept_needs_no_compiler() {
+fn an_object_that_is_kept_is_not_compiled_again() {
     let bench = Bench::new();
     let path = bench.file("mine.c", &Parts { select: "return 1;", ..Parts::default() }.text());
     let log = bench.folder.path().join("calls");
@@ -142,9 +142,9 @@ fn an_object_that_is_kept_needs_no_compiler() {
     let calls = || fs::read_to_string(&log).unwrap_or_default().lines().count();
     let find = || Governor::open_in(&of_path(&path), &workshop()).unwrap();
     let first = find();
-    assert_eq!(calls(), 2, "to compile and to link");
+    assert_eq!(calls(), 3, "to see what it includes, to compile and to link");
     assert_eq!(find().source_hash(), first.source_hash());
-    assert_eq!(calls(), 2, "it is kept");
+    assert_eq!(calls(), 4, "it is kept");
     let entry = fs::read_dir(bench.cache()).unwrap().map(|e| e.unwrap().path());
     let entry = entry.into_iter().find(|p| p.extension().is_some_and(|e| e == "governor")).unwrap();
     let whole = fs::read(&entry).unwrap();
@@ -152,17 +152,62 @@ fn an_object_that_is_kept_needs_no_compiler() {
         fs::write(&entry, damaged).unwrap();
         let before = calls();
         assert_eq!(run(&find(), 1).unwrap(), [(1, true); 2]);
-        assert_eq!(calls(), before + 2, "a damaged entry is made anew");
+        assert_eq!(calls(), before + 3, "a damaged entry is made again");
     }
     assert_eq!(fs::read(&entry).unwrap(), whole);
     let before = calls();
-    fs::write(&path, fs::read_to_string(&path).unwrap() + "\n").unwrap();
+    fs::write(&path, fs::read_to_string(&path).unwrap() + "extern int more;\n").unwrap();
     assert_ne!(find().source_hash(), first.source_hash());
-    assert_eq!(calls(), before + 2, "the file has changed");
+    assert_eq!(calls(), before + 3, "the file has changed");
     // Another compiler makes another object.
     let other = bench.workshop().with_compiler("/bin/false");
     let said = Governor::open_in(&of_path(&path), &other).unwrap_err().to_string();
     assert!(said.contains("does not compile"), "{said}");
+}
+
+#[test]
+fn a_header_that_appears_later_is_seen() {
+    let bench = Bench::new();
+    let asks = |name: &str| {
+        let top = format!(
+            "#define HEADER \"{name}\"\n#if __has_include(HEADER)\n#define STATE 2\n#else\n#define STATE 1\n#endif\n"
+        );
+        Parts { top: &top, select: "return STATE;", ..Parts::default() }.text()
+    };
+    for (name, trusted) in [("tune.h", false), ("linux/tune.h", false), ("deeper/down/tune.h", true)] {
+        let path = bench.file("mine.c", &asks(name));
+        let before = bench.find(&path, "").unwrap();
+        assert_eq!(run(&before, 1).unwrap()[0].0, 1, "{name}");
+        bench.file(name, "");
+        let after = bench.find(&path, "").unwrap();
+        assert_eq!(run(&after, 1).unwrap()[0].0, 2, "{name}: the old object decides");
+        // What `--again --trust` compares.
+        assert_eq!(before.source_hash() == after.source_hash(), trusted, "{name}");
+    }
+    // What a header that is not included holds may be asked for, too, by a macro of the compiler's.
+    let path = bench.file("mine.c", &Parts::default().text());
+    let before = bench.find(&path, "").unwrap().source_hashes();
+    bench.file("tune.h", "#define ANOTHER 1\n");
+    assert_ne!(bench.find(&path, "").unwrap().source_hashes(), before);
+}
+
+#[test]
+fn assembler_code_includes_nothing() {
+    let bench = Bench::new();
+    let table = bench.file("table.bin", "abcdefgh");
+    let include = format!("asm(\".section .rodata\\n.incbin \\\"{}\\\"\\n.text\");\n", table.display());
+    // By a macro, so that no such word stands anywhere.
+    let hidden = format!(
+        "asm(\".macro take what\\n.inc\\\\what \\\"{}\\\"\\n.endm\\n.data\\ntake bin\\n.text\");\n",
+        table.display()
+    );
+    let text = bench.file("table.s", "# nothing\n");
+    let source = format!("asm(\".include \\\"{}\\\"\");\n", text.display());
+    for top in [include, hidden, source] {
+        let path = bench.file("mine.c", &Parts { top: &top, ..Parts::default() }.text());
+        let said = bench.find(&path, "").unwrap_err().to_string();
+        assert!(said.contains("its assembler code includes") && said.contains("table."), "{top}: {said}");
+    }
 }
 
 #[test]
@@ -479,6 +524,18 @@ static u32 calls[2];
         instance.select(slot, &common::inputs(0));
         Ok(instance.memory(slot))
     });
+    // A recorded state goes to its process, all of it or nothing.
+    let value = |names, value| StateValue { names, index: 0, value };
+    let (known, unknown) = (value(&["first"], 44), value(&["nobody"], 45));
+    let first = governor.run(|loader| {
+        let mut instance = loader.load_explaining(TICK_NS)?;
+        let slot = instance.add_cpu(5, &common::table(), 1024)?;
+        let could = [vec![known, unknown], vec![known]].map(|values| instance.restore(slot, &values));
+        instance.select(slot, &common::inputs(0));
+        Ok((could, format!("{:?}", instance.memory(slot))))
+    });
+    let (could, first) = first.unwrap();
+    assert!(could == [false, true] && first.contains("\"first\", value: Number(44)"), "{could:?} {first}");
     let said = format!("{:?}", memory.unwrap())
         .replace("Variable { name: ", "")
         .replace(", value: ", " ")

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 #![allow(clippy::print_stdout, reason = "tests say what they skip")]
 
+mod attacks;
 mod builds;
 mod checksums;
 mod common;

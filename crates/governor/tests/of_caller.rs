@@ -189,7 +189,7 @@ fn it_is_foreign_and_not_compiled() {
 }
 
 #[test]
-fn it_does_not_run_in_the_process_of_a_governor_in_c() {
+fn it_does_not_run_in_the_job_of_a_governor_in_c() {
     let bench = Bench::new();
     let in_c = bench.governor(&Parts::default().text());
     let own = recent(("", 0));

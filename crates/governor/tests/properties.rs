@@ -137,10 +137,10 @@ fn the_past_of_one_instance_does_not_move_another() {
 fn parameters_belong_to_one_instance() {
     let set = |text: &str| Instance::load(&text.parse().unwrap(), TICK_NS).unwrap();
     let value =
-        |g: &Instance| g.params().into_iter().find(|p| p.name == "util_threshold_shift").unwrap().value;
-    let (five, plain, hex) =
+        |g: &mut Instance| g.params().into_iter().find(|p| p.name == "util_threshold_shift").unwrap().value;
+    let (mut five, mut plain, mut hex) =
         (set("teo-util:util_threshold_shift=5"), set("teo-util"), set("teo-util:util_threshold_shift=0x9"));
-    assert_eq!([value(&five), value(&plain), value(&hex)], ["5", "6", "9"]);
+    assert_eq!([value(&mut five), value(&mut plain), value(&mut hex)], ["5", "6", "9"]);
 }
 
 #[test]

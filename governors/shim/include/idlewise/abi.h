@@ -6,7 +6,7 @@
 #include <linux/init.h>
 #include <idlewise/param.h>
 
-#define IDLEWISE_ABI_LAYOUT	24
+#define IDLEWISE_ABI_LAYOUT	28
 
 /**
  * struct idlewise_log - messages, as printk() took them
@@ -61,5 +61,12 @@ struct idlewise_abi {
 	void (*copy_memory)(void *copy);
 	int (*init)(void);
 };
+
+/* A function, because differences of addresses are no constants. */
+__attribute__((visibility("default"))) void idlewise_abi(struct idlewise_abi *abi);
+
+#pragma GCC visibility push(hidden)
+extern struct idlewise_log idlewise_log;
+#pragma GCC visibility pop
 
 #endif

@@ -13,7 +13,7 @@
 
 #include <linux/types.h>
 
-#define IDLEWISE_ABI_VERSION	3
+#define IDLEWISE_ABI_VERSION	4
 
 struct cpuidle_device;
 struct cpuidle_governor;
