@@ -106,22 +106,23 @@ impl Pair<'_> {
         self.other.restart();
     }
 
-    /// Plays a step on both; what they choose, where it differs.
-    fn step(&mut self, step: &Step) -> (Decision, Option<Decision>) {
-        let one = self.one.step(step);
-        if self.alone && step.cpu != 0 {
-            return (one, None);
+    /// Plays on the other what the one has decided; the first step in which it chooses something else. Each has a process of its own
+    /// if it is foreign, and to ask the two by turns takes many times as long.
+    fn difference(&mut self, steps: &[Step], decisions: &[Decision]) -> Option<(usize, Decision)> {
+        let both = (0..).zip(steps).zip(decisions).filter(|((_, step), _)| !self.alone || step.cpu == 0);
+        for ((at, step), one) in both {
+            let other = self.other.step(step);
+            if one.choice() != other.choice() {
+                return Some((at, other));
+            }
         }
-        let other = self.other.step(step);
-        (one, (one.choice() != other.choice()).then_some(other))
+        None
     }
 
     fn play(&mut self, steps: &[Step]) -> Option<(Decision, Decision)> {
         self.restart();
-        steps.iter().find_map(|step| {
-            let (one, other) = self.step(step);
-            other.map(|other| (one, other))
-        })
+        let decisions: Vec<Decision> = steps.iter().map(|step| self.one.step(step)).collect();
+        self.difference(steps, &decisions).map(|(at, other)| (decisions[at], other))
     }
 
     /// The first sequence in which they differ, made short.
@@ -131,27 +132,30 @@ impl Pair<'_> {
         for n in sequences.numbers() {
             self.restart();
             let mut draw = Draw::new(machine, sequences.seed, n);
-            let mut steps = Vec::with_capacity(LENGTH);
+            let (mut steps, mut decisions) = (Vec::with_capacity(LENGTH), Vec::with_capacity(LENGTH));
             for _ in 0..LENGTH {
                 let step = draw.step(if self.alone { CPUS as u64 } else { 1 });
-                let (decision, other) = self.step(&step);
+                let decision = self.one.step(&step);
                 draw.saw(&decision);
-                hunt.decisions += 1;
                 steps.push(step);
-                if let Some(other) = other {
-                    let least = shrink(steps, &mut |steps| self.play(steps).is_some());
-                    let (one, other) = self.play(&least).unwrap_or((decision, other));
-                    let decisions = self.one.play(&least);
-                    let what = self.words(&one, &other);
-                    hunt.found.push(Found {
-                        property: self.property,
-                        what,
-                        place: None,
-                        steps: least,
-                        decisions,
-                    });
-                    return hunt;
-                }
+                decisions.push(decision);
+            }
+            let difference = self.difference(&steps, &decisions);
+            steps.truncate(difference.map_or(LENGTH, |(at, _)| at + 1));
+            hunt.decisions += steps.len() as u64;
+            if let Some((at, other)) = difference {
+                let least = shrink(steps, &mut |steps| self.play(steps).is_some());
+                let (one, other) = self.play(&least).unwrap_or((decisions[at], other));
+                let decisions = self.one.play(&least);
+                let what = self.words(&one, &other);
+                hunt.found.push(Found {
+                    property: self.property,
+                    what,
+                    place: None,
+                    steps: least,
+                    decisions,
+                });
+                return hunt;
             }
         }
         hunt
