@@ -216,13 +216,13 @@ impl Place<'_> {
     }
 }
 
-/// The governor that a job with both begins with: one of the calling program, if any is.
+/// The governor that a job with both begins with: one of the calling program, if any is, else one that is foreign.
 pub(crate) fn host<'c>(candidates: [&'c Candidate; 2]) -> &'c Governor {
     let hosted = candidates.into_iter().filter_map(|c| match c {
         Candidate::Hosted { governor, .. } => Some(governor),
         Candidate::Bound(_) => None,
     });
     let all: Vec<&Governor> = hosted.collect();
-    let found = all.iter().find(|g| g.is_of_caller()).or(all.first());
+    let found = all.iter().find(|g| g.is_of_caller()).or(all.iter().find(|g| g.is_foreign())).or(all.first());
     found.copied().unwrap_or_else(|| unreachable!("one of the two is no bound"))
 }

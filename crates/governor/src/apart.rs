@@ -10,6 +10,7 @@
 mod process;
 mod program;
 mod shared;
+mod turn;
 
 use std::ffi::c_int;
 use std::mem::offset_of;
@@ -29,6 +30,7 @@ use crate::position::{FirstFailure, Stage};
 use process::{Gone, Process};
 use program::{Program, long};
 use shared::{Part, Question};
+pub(crate) use turn::Turn;
 
 /// Most CPUs that the table of ways to their memory has room for.
 const MOST_CPUS: usize = crate::instance::MAX_CPUS;

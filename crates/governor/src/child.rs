@@ -27,7 +27,7 @@ impl Child {
     }
 
     /// CPU time used, ns.
-    fn cpu_time_ns(&self) -> u64 {
+    pub(crate) fn cpu_time_ns(&self) -> u64 {
         // SAFETY: both structures are valid and written by the calls.
         unsafe {
             let mut clock: libc::clockid_t = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A job with a governor, wherever that runs: what goes wrong there is the job's error.
 
+use crate::apart::Turn;
 use crate::position::FirstFailure;
 use crate::{Governor, GovernorError, Instance};
 
@@ -59,6 +60,7 @@ impl Governor {
     where
         F: FnOnce(&Loader<'_>) -> Result<T, GovernorError>,
     {
+        let _turn = (self.is_foreign() && !self.is_of_caller()).then(Turn::take);
         let failure = FirstFailure::default();
         let (mut job, mut result) = (Some(job), None);
         let mut work = || {

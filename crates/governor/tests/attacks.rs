@@ -210,6 +210,16 @@ fn one_that_never_ends_is_given_up() {
 }
 
 #[test]
+fn one_that_answers_ever_so_slowly_is_given_up() {
+    // Each answer comes within the patience.
+    let select = "volatile long n;\n\n\tfor (n = 0; n < 10000000; n++)\n\t\tbarrier();";
+    let bench = Bench::new();
+    let slow = bench.governor(&Parts { select, ..Parts::default() }.text());
+    let said = run(&slow, 10_000).unwrap_err().to_string();
+    assert!(said.contains("ms for each decision, after 4 s of CPU time"), "{said}");
+}
+
+#[test]
 fn memory_is_what_it_declares() {
     let bench = Bench::new();
     let path = bench.file(

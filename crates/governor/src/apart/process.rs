@@ -9,14 +9,14 @@ use std::io;
 use std::os::fd::AsRawFd as _;
 use std::process::{Command, Stdio};
 use std::ptr;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use std::thread::available_parallelism;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
 };
 
 use super::shared::{Memory, Question};
+use super::turn::Turn;
 use crate::child::{Bounds, Child, LOOK_MS, Watch, signal_name};
 use crate::memfd::code_file;
 use crate::position::Stage;
@@ -32,8 +32,10 @@ const WOKEN_FOR_NOTHING: u32 = 1_000;
 /// The first wait for an answer, ms; a process that ends is noticed after it.
 const FIRST_WAIT_MS: i32 = 1;
 
-/// Processes of this program that are there.
-static PROCESSES: AtomicUsize = AtomicUsize::new(0);
+/// A process is given up that has used so many times the patience, s ...
+const SLOW: u64 = 4;
+/// ... and took so long for a question on average, ns of CPU time. Kernels' governors take less than a thousandth of it.
+const SLOW_NS: u64 = 1_000_000;
 
 /// Why there is no answer.
 pub(super) enum Gone {
@@ -69,7 +71,6 @@ impl Process {
         command.env_clear().stdin(Stdio::from(memory.file().map_err(lost(no_process))?));
         command.stdout(Stdio::null()).stderr(Stdio::null());
         let child = Child::new(&command.spawn().map_err(lost(no_process))?);
-        PROCESSES.fetch_add(1, Ordering::Relaxed);
         let mut process = Self { child, memory, bounds, asked: 1, spins: MOST_SPINS };
         process.spins = process.most_spins();
         process.wait()?;
@@ -114,10 +115,8 @@ impl Process {
         answered
     }
 
-    /// More processes than half of the processors leave none to look at a counter with.
     fn most_spins(&self) -> u32 {
-        let processors = available_parallelism().map_or(1, usize::from);
-        let most = if 2 * PROCESSES.load(Ordering::Relaxed) <= processors { MOST_SPINS } else { FEW_SPINS };
+        let most = if Turn::is_here() { MOST_SPINS } else { FEW_SPINS };
         self.memory.turns().spins.store(most, Ordering::Relaxed);
         most
     }
@@ -130,7 +129,7 @@ impl Process {
             let turns = self.memory.turns();
             let answered = turns.answered.load(Ordering::SeqCst);
             if answered == self.asked {
-                return Ok(());
+                return if wait_ms == FIRST_WAIT_MS { Ok(()) } else { self.is_fast() };
             }
             if answered != self.asked.wrapping_sub(1) {
                 self.child.end();
@@ -155,6 +154,19 @@ impl Process {
         }
     }
 
+    /// Gives it up where it takes long for all that it is asked.
+    fn is_fast(&mut self) -> Result<(), Gone> {
+        let used_ns = self.child.cpu_time_ns();
+        if used_ns / 1_000_000_000 < SLOW * self.bounds.patience_s
+            || used_ns / u64::from(self.asked) < SLOW_NS
+        {
+            return Ok(());
+        }
+        self.child.end();
+        let (s, ms) = (used_ns / 1_000_000_000, used_ns / 1_000_000 / u64::from(self.asked));
+        Err(Gone::Stuck(format!("takes {ms} ms for each decision, after {s} s of CPU time")))
+    }
+
     /// How it ended.
     fn ended(&mut self) -> Gone {
         let status = self.child.reap();
@@ -162,12 +174,6 @@ impl Process {
             return Gone::Crashed(signal_name(libc::WTERMSIG(status)));
         }
         Gone::Lost("its process ended without an answer".to_owned())
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        PROCESSES.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
