@@ -217,7 +217,7 @@ impl Place<'_> {
 }
 
 /// The governor that a job with both begins with: one of the calling program, if any is, else one that is foreign.
-pub(crate) fn host<'c>(candidates: [&'c Candidate; 2]) -> &'c Governor {
+pub(crate) fn host(candidates: [&Candidate; 2]) -> &Governor {
     let hosted = candidates.into_iter().filter_map(|c| match c {
         Candidate::Hosted { governor, .. } => Some(governor),
         Candidate::Bound(_) => None,
