@@ -122,7 +122,7 @@ pub(super) struct UsageLayout {
     pub(super) time: Place,
     pub(super) above: Place,
     pub(super) below: Place,
-    /// Since 5.4.
+    /// Since 5.10.
     pub(super) rejected: Option<Place>,
 }
 
