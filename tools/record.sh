@@ -136,7 +136,7 @@ echo 0 >"$instance/tracing_on"
 echo mono >"$instance/trace_clock"
 echo "$buffer_kib" >"$instance/buffer_size_kb" || die "no memory for $buffer_kib KiB a CPU (--buffer)"
 sched=(sched_switch sched_waking sched_wakeup sched_wakeup_new sched_migrate_task sched_wake_idle_without_ipi
-	sched_blocked_reason)
+	sched_blocked_reason sched_stat_iowait sched_stat_blocked)
 for event in power timer timer_migration irq irq_vectors ipi "${sched[@]/#/sched/}"; do
 	if [ -e "$instance/events/$event/enable" ]; then
 		echo 1 >"$instance/events/$event/enable"

@@ -58,6 +58,7 @@ pub fn scrub(tape: &Tape, name: &str) -> Result<Tape, PiecesError> {
         notes: tape.notes.iter().map(|n| words.note(n)).collect(),
         health: Health::default(),
         cpus: tape.cpus.iter().map(|c| moved(c, shift_ns, &words)).collect::<Result<_, _>>()?,
+        stood_still_ns: tape.stood_still_ns,
     };
     for (kind, counted) in tape.health.iter() {
         out.health.add(kind, counted.count, String::new);

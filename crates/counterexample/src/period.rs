@@ -60,6 +60,7 @@ impl Period {
                 cause: p.cause(),
                 visit_start: true,
                 visit_end: true,
+                tick_off: false,
                 tick_needed_ns: 0,
                 timers: Confidence::Recorded,
             }

@@ -87,6 +87,7 @@ pub(crate) fn tape(periods: &[Period], made: &Made<'_>) -> Tape {
             disabled: Vec::new(),
             sends: None,
         }],
+        stood_still_ns: 0,
     }
 }
 

@@ -20,7 +20,7 @@ const GROUPS: [(&str, &str); 6] = [
     ("timer_migration", ""),
 ];
 /// Single events that are wanted: without `cpu_idle`, or where a group has far more.
-const EVENTS: [(&str, &str); 7] = [
+const EVENTS: [(&str, &str); 9] = [
     ("sched", "sched_switch"),
     ("sched", "sched_waking"),
     ("sched", "sched_wakeup"),
@@ -28,9 +28,12 @@ const EVENTS: [(&str, &str); 7] = [
     ("sched", "sched_migrate_task"),
     ("sched", "sched_wake_idle_without_ipi"),
     ("sched", "sched_blocked_reason"),
+    ("sched", "sched_stat_iowait"),
+    ("sched", "sched_stat_blocked"),
 ];
 /// Of these, the ones that a kernel may well lack.
-const RARE: [&str; 2] = ["sched_wake_idle_without_ipi", "sched_blocked_reason"];
+const RARE: [&str; 4] =
+    ["sched_wake_idle_without_ipi", "sched_blocked_reason", "sched_stat_iowait", "sched_stat_blocked"];
 /// Members of groups that tell a replay nothing, and that come often.
 const NOT_WANTED: [(&str, &str); 9] = [
     ("timer", "timer_init"),

@@ -77,6 +77,24 @@ macro_rules! kernel_events {
                 pid: i32 as Number ["pid"],
                 io_wait: bool as IoWait ["io_wait", "iowait"],
             };
+            /// `sched:sched_stat_iowait` and `sched:sched_stat_blocked`, while the kernel counts (`kernel.sched_schedstats`): an
+            /// uninterruptible sleep of `pid` ended; the one comes before the other if it had waited for I/O.
+            SchedStat ["sched" "sched_stat_iowait", "sched" "sched_stat_blocked"] {
+                pid: i32 as Task ["pid", "comm"],
+                io_wait: bool as NameEnd ["_iowait"],
+            };
+            /// `block:block_rq_issue`: a request for `sectors` from `sector` of the block device `dev` went to its driver.
+            BlockRqIssue ["block" "block_rq_issue"] {
+                dev: u32 as Number ["dev"],
+                sector: u64 as Number ["sector"],
+                sectors: u32 as Number ["nr_sector"],
+            };
+            /// `block:block_rq_complete`: all of it, or so many sectors of it, are done.
+            BlockRqComplete ["block" "block_rq_complete"] {
+                dev: u32 as Number ["dev"],
+                sector: u64 as Number ["sector"],
+                sectors: u32 as Number ["nr_sector"],
+            };
             /// The tracepoint `pelt_cfs_tp` as modules make an event of it: `util_avg` of a CPU's root runqueue. All but the
             /// first are recorded of every task group, too.
             PeltCfs [

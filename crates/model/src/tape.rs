@@ -16,9 +16,17 @@ pub struct Tape {
     pub health: Health,
     /// The CPUs in order of their numbers; unusable ones too, with the reason.
     pub cpus: Vec<CpuTape>,
+    /// So long the machine stood still between first and last event (a suspend, a paused guest), ns.
+    pub stood_still_ns: u64,
 }
 
 impl Tape {
+    /// From first to last event without the time that the machine stood still, ns.
+    #[must_use]
+    pub fn span_ns(&self) -> u64 {
+        self.source.last_ns.saturating_sub(self.source.first_ns).saturating_sub(self.stood_still_ns)
+    }
+
     /// The weakest grade of the values of the input of this name; [`Confidence::Assumed`] where nothing is said about it.
     #[must_use]
     pub fn weakest(&self, input: &str) -> Confidence {

@@ -23,7 +23,9 @@ pub struct VerdictCheck {
     pub rejected: u64,
     /// The longest of these, ns; a real stay would not be short.
     pub longest_rejected_ns: u64,
-    /// Stays on which the two differ in any other way.
+    /// Stays that were entered and missed by the kernel, recomputed or both.
+    pub missed: u64,
+    /// Of these, stays on which the two differ.
     pub disagree: u64,
     /// How far the farthest of these lies from the limit that was missed, ns: entry and exit events bracket the
     /// kernel's own measurement.
@@ -147,6 +149,7 @@ impl VerdictCheck {
             self.longest_rejected_ns = self.longest_rejected_ns.max(piece.stay_ns());
         } else {
             let same = (ours == Miss::Above) == above && (ours == Miss::Below) == below;
+            self.missed += u64::from(above || below || ours != Miss::None);
             self.disagree += u64::from(!same);
             if !same {
                 let target =

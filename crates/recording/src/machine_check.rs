@@ -46,7 +46,7 @@ impl MachineCheck {
 fn judged_otherwise(recording: &Recording, a: &VerdictCheck) -> Option<Note> {
     let id = &recording.machine.id;
     let misses = a.kernel_above + a.kernel_below;
-    let pct = percent_of(a.disagree, a.disagree + misses);
+    let pct = percent_of(a.disagree, a.missed);
     (a.disagree >= MANY_JUDGED_OTHERWISE && pct >= JUDGED_OTHERWISE_PCT).then(|| {
         NoteId::OtherVerdicts.note(format!(
             "the kernel counted {misses} misses (cpu_idle_miss); by the table of {id} {} idle periods are \

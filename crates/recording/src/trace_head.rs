@@ -169,25 +169,28 @@ impl TraceHead {
             assumed: i.counts[Confidence::Assumed as usize],
             how: i.how.clone(),
         });
+        let changes_numbers = |n: &Note| matches!(n.id, NoteId::StoodStill | NoteId::LongIdlePeriod);
+        let (of_tape, notes) = tape.notes.iter().cloned().partition(changes_numbers);
+        let warnings = [recording.machine_check.warnings.clone(), of_tape].concat();
         Self {
             name: source.name.clone(),
             hash: source.hash.clone(),
             format: source.format.clone(),
             kernel: source.kernel.clone(),
             clock: source.clock.clone(),
-            span_ns: source.last_ns.saturating_sub(source.first_ns),
+            span_ns: tape.span_ns(),
             events: source.events,
             recorded_on: recording.machine.id.clone(),
             machine_assumed: recording.machine_assumed,
             machine_option: recording.machine_option,
             machine_contradicted: recording.machine_contradicted.clone(),
             hz_asked: recording.hz_asked,
-            warnings: recording.machine_check.warnings.clone(),
+            warnings,
             cpus,
             left_out,
             inputs: inputs.collect(),
             health: health_heads(&tape.health),
-            notes: tape.notes.clone(),
+            notes,
         }
     }
 

@@ -33,6 +33,8 @@ pub struct WorkloadEvent {
     pub visit_start: bool,
     /// The CPU goes to another task.
     pub visit_end: bool,
+    /// The visit begins with the tick stopped, as a task left it (`NO_HZ_FULL`).
+    pub tick_off: bool,
     /// Until then, from `start_ns` on, the kernel needed the tick for reasons of its own, ns; 0 if it did not.
     pub tick_needed_ns: u32,
     /// How well the two timers are known.
@@ -67,7 +69,7 @@ impl WorkloadEvent {
             wheel_at_ns: self.wheel_at_ns,
             tick_needed: self.tick_needed_ns > 0,
         };
-        ticks.query(self.now_ns(self.start_ns), false, &timers)
+        ticks.query(self.now_ns(self.start_ns), self.tick_off, &timers)
     }
 
     pub(crate) fn from_piece(p: &Piece) -> Self {
@@ -90,6 +92,7 @@ impl WorkloadEvent {
             cause,
             visit_start: p.flags.has(PieceFlags::VISIT_START),
             visit_end: p.flags.has(PieceFlags::VISIT_END),
+            tick_off: p.flags.has(PieceFlags::VISIT_START) && p.flags.has(PieceFlags::STOPPED_BEFORE),
             tick_needed_ns: if p.flags.has(PieceFlags::TICK_NEEDED) { clip(p.wake_ns) } else { 0 },
             timers: p.timer_confidence(),
         }

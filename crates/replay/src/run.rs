@@ -205,6 +205,7 @@ impl<E: Ahead, C: Chooser, L: Ledger> Player<'_, E, C, L> {
             return (ready_ns, false);
         }
         self.idle.end_visit();
+        self.idle.force_tick(event.tick_off);
         if waiting.ready_ns > event.start_ns {
             // A slow exit can reach into the next wait, which then begins later; a CPU is not idle twice at a time.
             self.idle.begin_visit(event.now_ns(waiting.ready_ns));

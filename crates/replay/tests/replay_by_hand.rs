@@ -37,6 +37,7 @@ fn event(start: u64, at: u64) -> WorkloadEvent {
         cause: WakeCause::Irq,
         visit_start: true,
         visit_end: true,
+        tick_off: false,
         tick_needed_ns: 0,
         timers: Confidence::Recorded,
     }
@@ -123,6 +124,20 @@ fn the_oracle_stops_the_tick_where_that_costs_less_than_all_that_would_come() {
 }
 
 // ---- The tick comes back where the governor keeps it.
+
+#[test]
+fn a_tick_that_a_task_left_stopped_stays_so_in_that_visit() {
+    let of = |tick_off: bool| {
+        let first = WorkloadEvent { tick_off, ..event(1_000, T + 500 * US) };
+        let played = play(vec![first, event(T + 600 * US, 2 * T + 500 * US)], &[(C1, false)]);
+        let asked: Vec<bool> = played.script.asked.iter().map(|a| a.tick_stopped).collect();
+        (asked, played.ledger.iter().map(|e| (e.tick, e.cause)).collect::<Vec<_>>())
+    };
+    let kept = [(TickChoice::Kept, WakeCause::Tick), (TickChoice::Kept, WakeCause::Irq)];
+    assert_eq!(of(false), (vec![false; 4], [kept, kept].concat()));
+    let off = [(TickChoice::WasStopped, WakeCause::Irq)];
+    assert_eq!(of(true), (vec![true, false, false], [&off[..], &kept[..]].concat()));
+}
 
 #[test]
 fn a_kept_tick_wakes_at_its_grid_and_the_governor_is_asked_again() {

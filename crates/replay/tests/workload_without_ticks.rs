@@ -77,6 +77,7 @@ fn one_stay_of_a_visit_is_one_event() {
         cause: WakeCause::Irq,
         visit_start: true,
         visit_end: true,
+        tick_off: false,
         tick_needed_ns: 0,
         timers: Confidence::Recorded,
     };

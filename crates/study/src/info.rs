@@ -426,7 +426,7 @@ const INPUTS: [Need; 7] = [
     },
     Need {
         name: "iowait",
-        from: &["sched_switch", "sched_blocked_reason"],
+        from: &["sched_switch", "sched_blocked_reason", "sched_stat_iowait", "block_rq_issue"],
         better: &["sched_switch"],
         instead: "none",
     },

@@ -145,12 +145,11 @@ pub fn answer(r: &ScoreReport, measures: &[&'static Measure]) -> Answer {
 
 /// How the recomputed verdicts agree with the kernel's own, which the score has: another machine's table is doubted, not they.
 fn agreement(a: &VerdictCheck) -> Reason {
-    let all = a.kernel_above + a.kernel_below;
-    let grade = if a.disagree * 100 <= all { Grade::Good } else { Grade::Poor };
+    let grade = if a.disagree * 100 <= a.missed { Grade::Good } else { Grade::Poor };
     Reason::new(
         grade,
         ReasonId::Verdicts,
-        format!("{} of {all} verdicts differ from the kernel's own", a.disagree),
+        format!("{} of {} misses are the kernel's or the table's alone", a.disagree, a.missed),
     )
 }
 

@@ -269,6 +269,7 @@ mod tests {
                 cause: WakeCause::Irq,
                 visit_start: true,
                 visit_end: true,
+                tick_off: false,
                 tick_needed_ns: 0,
                 timers: Confidence::Recorded,
             }

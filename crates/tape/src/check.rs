@@ -26,6 +26,12 @@ pub(crate) fn check(tape: &Tape) -> Result<(), String> {
             "it goes from {first_ns} ns to {last_ns} ns; expected times in order, below {LATEST_NS} ns"
         ));
     }
+    if tape.stood_still_ns > last_ns - first_ns {
+        let (still, span) = (tape.stood_still_ns, last_ns - first_ns);
+        return Err(format!(
+            "the machine stood still for {still} ns of {span} ns; expected no more than all"
+        ));
+    }
     if source.events >= LATEST_NS {
         return Err(format!("{} events; expected fewer than {LATEST_NS}", source.events));
     }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use idlewise_model::{Confidence, CpuMask, Span, TickGrid};
 
+use crate::io_waits::IoWaits;
 use crate::irq_class::IrqClass;
 use crate::kernel::Kernel;
 use crate::offset::Offsets;
@@ -126,8 +127,7 @@ pub(crate) struct Facts {
     /// Some of those sent went to CPUs that a [`CpuMask`] does not tell apart.
     pub(crate) sent_beyond: bool,
     pub(crate) migrations: u64,
-    /// When each task was woken from having been blocked, ns, and whether it had waited for I/O.
-    pub(crate) blocked: BTreeMap<i32, Vec<(u64, bool)>>,
+    pub(crate) io_waits: IoWaits,
     pub(crate) deepest_state: u32,
     /// The least that it usually takes from the end of a wake's handlers to the switch to a task, ns.
     pub(crate) leaving_ns: Option<u64>,
@@ -154,12 +154,6 @@ impl Facts {
     /// Whether an hrtimer's expiry is on `CLOCK_REALTIME`, which a suspend does not stop.
     pub(crate) fn is_realtime(expires: i64) -> bool {
         expires >= REALTIME_NS
-    }
-
-    /// Whether a task that blocks at `ts_ns` waits for I/O, which is reported when it is woken.
-    pub(crate) fn waits_for_io(&self, pid: i32, ts_ns: u64) -> Option<bool> {
-        let woken = self.blocked.get(&pid)?;
-        woken.get(woken.partition_point(|(at, _)| *at < ts_ns)).map(|(_, io)| *io)
     }
 
     /// How well a wake is known that no timer's event tells, of which `known` is known where idle events are recorded.
@@ -286,19 +280,5 @@ impl Facts {
 
     pub(crate) fn grid(&self, cpu: u32) -> TickGrid {
         self.grids.get(&cpu).copied().unwrap_or(TickGrid::from_hz(250))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_task_waited_for_is_told_when_it_is_woken() {
-        let mut facts = Facts::default();
-        facts.blocked.insert(7, vec![(100, true), (200, false)]);
-        let waits = [50, 100, 150, 201].map(|ts_ns| facts.waits_for_io(7, ts_ns));
-        assert_eq!(waits, [Some(true), Some(true), Some(false), None]);
-        assert_eq!(facts.waits_for_io(8, 50), None);
     }
 }

@@ -19,8 +19,10 @@ use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 use crate::check::check;
 
 const MAGIC: &[u8; 6] = b"IWTAPE";
-/// Version that this program writes and reads.
-pub const VERSION: u16 = 3;
+/// Version that this program writes.
+pub const VERSION: u16 = 4;
+/// The oldest that it reads. It lacks the last number, [`Tape::stood_still_ns`].
+const OLDEST: u16 = 3;
 const HEADER: usize = 16;
 const ZSTD_LEVEL: i32 = 9;
 /// A tape that unpacks to more than this many times its size is refused: real ones grow ten- to fortyfold.
@@ -41,7 +43,7 @@ pub enum TapeFileError {
     /// Not a tape at all.
     #[error("not a tape: a tape begins with {MAGIC:?}")]
     NotATape,
-    #[error("tape version {found}; this program reads version {VERSION}: {}",
+    #[error("tape version {found}; this program reads versions {OLDEST} to {VERSION}: {}",
         if *.found > VERSION { "install a newer idlewise" } else { "make the tape again from its trace" })]
     Version { found: u16 },
     /// The bytes have changed since they were written.
@@ -75,6 +77,7 @@ struct Stored {
     /// Name, count, first place.
     health: Vec<(String, u64, String)>,
     cpus: Vec<StoredCpu>,
+    stood_still_ns: u64,
 }
 
 /// A CPU's tape with its idle periods as columns.
@@ -237,7 +240,7 @@ fn put_tape(tape: &Tape, out: &mut impl Write) -> Result<(), TapeFileError> {
         put_column(pieces, out, |p| p.cause as u8)?;
         put_column(pieces, out, |p| p.flags.0)?;
     }
-    Ok(())
+    put(&tape.stood_still_ns, out)
 }
 
 /// Writes one value of each idle period.
@@ -278,9 +281,10 @@ pub fn read(bytes: &[u8]) -> Result<Tape, TapeFileError> {
     }
     let number = |from: usize, to: usize| bytes.get(from..to).ok_or(TapeFileError::NotATape);
     let found = u16::from_le_bytes(number(6, 8)?.try_into().unwrap_or_default());
-    if found != VERSION {
+    if !(OLDEST..=VERSION).contains(&found) {
         return Err(TapeFileError::Version { found });
     }
+    let lacks_standstill = found == OLDEST;
     let expected = u64::from_le_bytes(number(8, HEADER)?.try_into().unwrap_or_default());
     let packed = bytes.get(HEADER..).unwrap_or_default();
     let found = xxh3_64(packed);
@@ -294,6 +298,9 @@ pub fn read(bytes: &[u8]) -> Result<Tape, TapeFileError> {
     decoder.take(largest + 1).read_to_end(&mut plain).map_err(|e| content(e.to_string()))?;
     if plain.len() as u64 > largest {
         return Err(content(format!("unpacks to more than {largest} bytes, which no recording does")));
+    }
+    if lacks_standstill {
+        plain.push(0);
     }
     let (stored, rest): (Stored, _) =
         postcard::take_from_bytes(&plain).map_err(|e| content(e.to_string()))?;
@@ -320,6 +327,7 @@ impl Stored {
             notes: notes.map_err(TapeFileError::Content)?,
             health,
             cpus: self.cpus.into_iter().map(StoredCpu::into_tape).collect::<Result<_, _>>()?,
+            stood_still_ns: self.stood_still_ns,
         })
     }
 }

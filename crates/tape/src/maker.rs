@@ -19,6 +19,7 @@ use idlewise_platform::Platform;
 use crate::armed::Armed;
 use crate::facts::{Facts, TickShownBy};
 use crate::spool::{Limits, Spool};
+use crate::standstill::Standstill;
 use crate::util::Utilisation;
 use cpu::Cpu;
 use quiet::Quiet;
@@ -43,10 +44,7 @@ pub(crate) struct Maker<'a> {
     ungoverned: (u64, u64),
     /// Idle periods whose state a governor chose that was replaced later.
     replaced: u64,
-    /// Steps of a suspend that have begun and not ended.
-    suspending: u32,
-    /// Idle periods during which the machine stood still, and their time, ns.
-    stood_still: (u64, u64),
+    standstill: Standstill,
     /// All stays that were written down, each with the time to the one before, of which an hour counts.
     together_ns: u64,
     health: Health,
@@ -71,14 +69,15 @@ impl<'a> Maker<'a> {
             latency: Vec::new(),
             ungoverned: (0, 0),
             replaced: 0,
-            suspending: 0,
-            stood_still: (0, 0),
+            standstill: Standstill::default(),
             together_ns: 0,
             health: Health::default(),
         }
     }
 
     pub(crate) fn event(&mut self, e: &Event) {
+        self.standstill.event(e.ts_ns);
+        let running_ns = self.standstill.running_ns(e.ts_ns);
         if self.armed.clock_jumps(e.ts_ns) {
             // The machine was suspended, or who knows what: no governor's matter.
             self.quiet.forget_all(&mut self.cpus);
@@ -91,20 +90,20 @@ impl<'a> Maker<'a> {
             EventKind::CpuIdle { cpu, state: None } => self.exit(cpu, e.ts_ns),
             EventKind::CpuIdleMiss { cpu, below, .. } => self.miss(cpu, e.ts_ns, below),
             EventKind::SchedSwitch { prev_pid, prev_state, next_pid, next_prio, .. } => {
-                self.util.switch(e.cpu, e.ts_ns, (prev_pid, prev_state), (next_pid, next_prio));
+                self.util.switch(e.cpu, running_ns, (prev_pid, prev_state), (next_pid, next_prio));
                 self.switch(e, prev_pid, prev_state, next_pid);
             }
             EventKind::SchedWaking { pid, target_cpu } => self.waking(e, pid, target_cpu),
             EventKind::SchedWakeup { pid, target_cpu, new } => {
                 if new {
-                    self.util.forked(pid, e.ts_ns, target_cpu);
+                    self.util.forked(pid, running_ns, target_cpu);
                 }
-                self.util.woken(target_cpu, e.ts_ns);
+                self.util.woken(target_cpu, running_ns);
                 self.waking(e, pid, target_cpu);
             }
-            EventKind::SchedMigrateTask { pid, dest_cpu, .. } => self.util.move_to(pid, e.ts_ns, dest_cpu),
-            EventKind::CpuFrequency { cpu, khz } => self.util.frequency(cpu, e.ts_ns, khz),
-            EventKind::PeltCfs { cpu, util } => self.util.recorded(cpu, e.ts_ns, util),
+            EventKind::SchedMigrateTask { pid, dest_cpu, .. } => self.util.move_to(pid, running_ns, dest_cpu),
+            EventKind::CpuFrequency { cpu, khz } => self.util.frequency(cpu, running_ns, khz),
+            EventKind::PeltCfs { cpu, util } => self.util.recorded(cpu, running_ns, util),
             EventKind::SchedWakeIdleWithoutIpi { cpu } => self.remote_wake(cpu),
             EventKind::IpiSendCpu { cpu } => self.sent(e, cpu),
             EventKind::IpiSendCpumask { cpus } | EventKind::IpiRaise { cpus, .. } => {
@@ -181,7 +180,7 @@ impl<'a> Maker<'a> {
 
     /// A step of a suspend begins or ends: who is idle then is so in a suspend.
     fn suspends(&mut self, begins: bool) {
-        self.suspending = if begins { self.suspending + 1 } else { self.suspending.saturating_sub(1) };
+        self.standstill.step(begins);
         let open = self.cpus.values_mut().filter_map(|c| c.stay.as_mut()).filter(|s| s.exit_ns.is_none());
         open.for_each(|stay| stay.in_suspend = true);
     }

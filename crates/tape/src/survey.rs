@@ -9,6 +9,7 @@ use idlewise_trace::{Events, TraceMeta};
 
 use crate::facts::{CpuSeen, Facts};
 use crate::grid::{find_grids, period_after};
+use crate::io_waits;
 use crate::irq_class::IrqClass;
 use crate::kernel::{Kernel, Wheel};
 use crate::leaving::Leaving;
@@ -35,6 +36,7 @@ pub(crate) struct Survey<'a> {
     finder: Finder,
     offsets: OffsetFinder,
     leaving: Leaving,
+    io_waits: io_waits::Finder,
     wheel: Wheel,
     jiffies: Vec<(u64, u64)>,
     last_ticks: BTreeMap<u32, LastTick>,
@@ -74,6 +76,7 @@ impl<'a> Survey<'a> {
             finder: Finder::default(),
             offsets: OffsetFinder::default(),
             leaving: Leaving::default(),
+            io_waits: io_waits::Finder::default(),
             wheel: Wheel::default(),
             jiffies: Vec::new(),
             last_ticks: BTreeMap::new(),
@@ -99,6 +102,7 @@ impl<'a> Survey<'a> {
     pub(crate) fn event(&mut self, event: &Event, events: &Events<'_>) {
         self.finder.event(event);
         self.leaving.event(event);
+        self.io_waits.event(event);
         self.wheel.event(event);
         self.offsets.event(event.ts_ns);
         let f = &mut self.facts;
@@ -143,9 +147,6 @@ impl<'a> Survey<'a> {
                 f.frequencies += 1;
                 let highest = &mut f.cpus.entry(cpu).or_default().highest_khz;
                 *highest = (*highest).max(khz.into());
-            }
-            EventKind::SchedBlockedReason { pid, io_wait } => {
-                f.blocked.entry(pid).or_default().push((event.ts_ns, io_wait));
             }
             EventKind::VectorEntry { vector: Vector::LocalTimer } => self.timer_irq(event),
             EventKind::VectorEntry { vector: Vector::Other } => {}
@@ -240,6 +241,7 @@ impl<'a> Survey<'a> {
             f.offsets.start_at_zero();
         }
         f.leaving_ns = self.leaving.least_ns();
+        f.io_waits = self.io_waits.finish();
         self.wheel.tell(&mut f.kernel);
         f.kernel.rearms(f.rearms);
         let Found { unseen, moved, no_cancels } = self.finder.finish();

@@ -142,7 +142,8 @@ fn tapes() -> impl Strategy<Value = Tape> {
                 TapeInput { name, counts, how }
             })
             .collect();
-        Tape { source, inputs, notes, health, cpus }
+        let stood_still_ns = (source.last_ns - source.first_ns) / 3;
+        Tape { source, inputs, notes, health, cpus, stood_still_ns }
     })
 }
 
@@ -209,7 +210,19 @@ fn small() -> Tape {
             disabled: vec![Change { at_ns: 6, value: 2 }],
             sends: Some(Confidence::Bounded),
         }],
+        stood_still_ns: 5,
     }
+}
+
+#[test]
+fn a_tape_of_the_version_before_is_read() {
+    let tape = Tape { stood_still_ns: 0, ..small() };
+    let mut plain = plain_of(&write(&tape).unwrap());
+    assert_eq!(plain.pop(), Some(0));
+    let mut old = sealed(&plain);
+    old[6..8].copy_from_slice(&(VERSION - 1).to_le_bytes());
+    assert_eq!(read(&old).unwrap(), tape);
+    assert!(matches!(read(&sealed(&plain)), Err(TapeFileError::Content(_))));
 }
 
 #[test]
@@ -502,7 +515,7 @@ fn columns_of_different_length_are_refused() {
             // A column of one zero is the same bytes whatever its type.
             plain.extend(postcard::to_stdvec(&one(column != missing)).unwrap());
         }
-        let error = read(&sealed(&plain)).unwrap_err();
+        let error = read(&sealed(&with(plain, &0u64))).unwrap_err();
         assert!(error.to_string().contains("columns of different length"), "column {missing}: {error}");
     }
 }
@@ -510,14 +523,14 @@ fn columns_of_different_length_are_refused() {
 #[test]
 fn a_tick_without_period_is_refused() {
     let plain = with(with(head(), &1u64), &(5u32, None::<String>, 0u64, 0u64, 0u32, 0u8, 0u8, 0u8));
-    let error = read(&sealed(&with(plain, &[0u8; 13]))).unwrap_err();
+    let error = read(&sealed(&with(plain, &[0u8; 14]))).unwrap_err();
     assert!(error.to_string().contains("CPU 5"), "{error}");
 }
 
 #[test]
 fn a_health_counter_of_another_program_is_refused_by_name() {
     let mut plain = postcard::to_stdvec(&(("", "", "", "", ""), (0u64, 0u64, 0u64, "", ""))).unwrap();
-    plain.extend(postcard::to_stdvec(&(0u8, 0u8, [("sunspots", 1u64, "")].as_slice(), 0u8)).unwrap());
+    plain.extend(postcard::to_stdvec(&(0u8, 0u8, [("sunspots", 1u64, "")].as_slice(), 0u8, 0u64)).unwrap());
     let error = read(&sealed(&plain)).unwrap_err();
     assert!(error.to_string().contains("sunspots"), "{error}");
 }

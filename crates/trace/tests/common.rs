@@ -94,6 +94,10 @@ pub fn is_called(kind: &EventKind, meta: &TraceMeta, name: &str) -> bool {
         EventKind::SchedWaking { .. } => "sched_waking",
         EventKind::SchedMigrateTask { .. } => "sched_migrate_task",
         EventKind::SchedBlockedReason { .. } => "sched_blocked_reason",
+        EventKind::SchedStat { io_wait: true, .. } => "sched_stat_iowait",
+        EventKind::SchedStat { .. } => "sched_stat_blocked",
+        EventKind::BlockRqIssue { .. } => "block_rq_issue",
+        EventKind::BlockRqComplete { .. } => "block_rq_complete",
         EventKind::PeltCfs { .. } => {
             return ["sched_load_avg_cpu", "sched_load_cfs_rq", "sched_pelt_cfs", "lisa__sched_pelt_cfs"]
                 .contains(&name);

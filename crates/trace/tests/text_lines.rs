@@ -5,10 +5,10 @@ use std::io::Write;
 use std::path::Path;
 
 use EventKind::{
-    CpuFrequency, CpuIdle, CpuIdleMiss, GuestHaltPollNs, HrtimerExpireEntry, HrtimerRearm, HrtimerStart,
-    IpiEntry, IpiRaise, IpiSendCpumask, IrqEntry, Lost, Other, PeltCfs, PmQosUpdateTarget,
-    SchedBlockedReason, SchedSwitch, SchedWakeup, SchedWaking, SoftirqRaise, SuspendResume, TickStop,
-    TimerBaseIdle, TimerStart, TmigrCpuIdle, VectorEntry, VectorExit,
+    BlockRqComplete, BlockRqIssue, CpuFrequency, CpuIdle, CpuIdleMiss, GuestHaltPollNs, HrtimerExpireEntry,
+    HrtimerRearm, HrtimerStart, IpiEntry, IpiRaise, IpiSendCpumask, IrqEntry, Lost, Other, PeltCfs,
+    PmQosUpdateTarget, SchedBlockedReason, SchedStat, SchedSwitch, SchedWakeup, SchedWaking, SoftirqRaise,
+    SuspendResume, TickStop, TimerBaseIdle, TimerStart, TmigrCpuIdle, VectorEntry, VectorExit,
 };
 use idlewise_model::{CpuMask, Event, EventKind, Health, HealthKind, HrtimerMode, Ipi, TimerFlags, Vector};
 use idlewise_trace::{TraceError, TraceFile};
@@ -123,6 +123,21 @@ fn wakeups() {
         one("sched_blocked_reason: pid=6 iowait=1 caller=a+0x1/0x2 [m]"),
         SchedBlockedReason { pid: 6, io_wait: true }
     );
+    assert_eq!(one("sched_stat_iowait: comm=a b pid=6 delay=1200 [ns]"), SchedStat { pid: 6, io_wait: true });
+    assert_eq!(one("sched_stat_blocked: comm=a pid=6 delay=1200 [ns]"), SchedStat { pid: 6, io_wait: false });
+    let (dev, sector, sectors) = (254 << 20 | 1, 12345, 8);
+    for fields in [
+        "254,1 WS 4096 () 12345 + 8 none,0,0 [a + b]",
+        "254,1 R 4096 () 12345 + 8 [fio]",
+        "dev=266338305 sector=12345 nr_sector=8 bytes=4096 ioprio=0",
+    ] {
+        assert_eq!(one(&format!("block_rq_issue: {fields}")), BlockRqIssue { dev, sector, sectors });
+    }
+    assert_eq!(
+        one("block_rq_complete: 254,1 WS () 12345 + 8 none,0,0 [0]"),
+        BlockRqComplete { dev, sector, sectors }
+    );
+    bad("block_rq_issue: 254,1 WS 4096 () 12345");
     assert_eq!(one("sched_load_cfs_rq: cpu=2 path=/ load=0 util=7"), PeltCfs { cpu: 2, util: 7 });
     assert!(matches!(one("sched_load_cfs_rq: cpu=2 path=/a load=0 util=7"), Other { .. }));
     bad("sched_wakeup: comm=a pid=x prio=120 target_cpu=001");

@@ -109,6 +109,14 @@ fn next(events: &mut Events<'_>, lost: &mut u64) -> Option<Event> {
 fn compare(path: &Path, telling: Telling) -> u64 {
     let out =
         Command::new("trace-cmd").arg("report").args(telling.options).arg("-i").arg(path).output().unwrap();
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert!(
+        out.status.success(),
+        "{} {:?}: trace-cmd report: {}: {said}",
+        path.display(),
+        telling.options,
+        out.status
+    );
     let lines = out.stdout.iter().filter(|b| **b == b'\n').count();
     let dat = TraceFile::open(path).unwrap();
     let text = TraceFile::from_bytes(Path::new("report"), out.stdout).unwrap();

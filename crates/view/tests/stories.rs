@@ -222,6 +222,7 @@ impl Scene {
                     cause: if by_timer { WakeCause::Hrtimer } else { WakeCause::Irq },
                     visit_start,
                     visit_end: !row.wakes_nobody,
+                    tick_off: false,
                     tick_needed_ns: 0,
                     timers: Confidence::Recorded,
                 });

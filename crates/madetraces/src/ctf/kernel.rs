@@ -103,6 +103,18 @@ pub(super) fn fields_of(kind: &EventKind) -> (String, Vec<Field>) {
         EventKind::SchedBlockedReason { pid, io_wait } => {
             ("sched:sched_blocked_reason", u32s(&[("pid", pid as u32), ("io_wait", io_wait.into())]))
         }
+        EventKind::SchedStat { pid, io_wait } => (
+            if io_wait { "sched_stat_iowait" } else { "sched_stat_blocked" },
+            task("comm", pid, "tid").into(),
+        ),
+        EventKind::BlockRqIssue { dev, sector, sectors }
+        | EventKind::BlockRqComplete { dev, sector, sectors } => {
+            let mut fields = u32s(&[("dev", dev)]);
+            fields.extend(u64s(&[("sector", sector)]));
+            fields.extend(u32s(&[("nr_sector", sectors)]));
+            let issued = matches!(kind, EventKind::BlockRqIssue { .. });
+            (if issued { "block_rq_issue" } else { "block_rq_complete" }, fields)
+        }
         EventKind::PeltCfs { cpu, util } => {
             ("sched:sched_load_avg_cpu", u32s(&[("cpu", cpu), ("util_avg", util)]))
         }

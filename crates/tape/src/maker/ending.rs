@@ -50,7 +50,9 @@ impl Maker<'_> {
         }
         health.merge(&self.health);
         let inputs = self.inputs(&cpus, programmed, wakes)?;
-        Ok(Tape { source, inputs, notes: self.notes(long), health, cpus })
+        let stood_still_ns =
+            self.standstill.together_ns().min(source.last_ns.saturating_sub(source.first_ns));
+        Ok(Tape { source, inputs, notes: self.notes(long), health, cpus, stood_still_ns })
     }
 
     /// What is open at the end of the recording.

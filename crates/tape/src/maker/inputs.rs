@@ -7,6 +7,7 @@ use super::cpu::Cpu;
 use super::visits::SAME_VISIT_NS;
 use super::{Maker, place};
 use crate::facts::TickShownBy;
+use crate::io_waits::ToldBy;
 use crate::unseen::Expires;
 
 /// One idle period of at least so long, ns, that is more than half of a CPU's idle time is worth a look.
@@ -82,13 +83,20 @@ impl Maker<'_> {
             None => "no tick_stop events: stopped if an idle period spans a tick",
         };
         let util = self.util_words();
-        let iowait = match (f.blocked.is_empty(), f.switches) {
-            (false, _) => (
+        let iowait = match (f.io_waits.told_by, f.switches) {
+            (ToldBy::BlockedReason, _) => (
                 Confidence::Recorded,
                 "sched_blocked_reason: tasks that waited for I/O until they were woken",
             ),
-            (true, 0) => (Confidence::Assumed, "no sched events: 0"),
-            (true, _) => {
+            (ToldBy::SchedStat, _) => {
+                (Confidence::Recorded, "sched_stat_iowait: tasks that waited for I/O until they were woken")
+            }
+            (ToldBy::Requests, _) => (
+                Confidence::Bounded,
+                "tasks in uninterruptible sleep while a request of a block device is under way: an upper bound",
+            ),
+            (ToldBy::Nothing, 0) => (Confidence::Assumed, "no sched events: 0"),
+            (ToldBy::Nothing, _) => {
                 (Confidence::Bounded, "tasks in uninterruptible sleep for any reason: an upper bound")
             }
         };
@@ -210,12 +218,17 @@ impl Maker<'_> {
                 ns as f64 / 1e9
             )));
         }
-        let (periods, ns) = self.stood_still;
+        let (periods, ns) = self.standstill.left_out();
         if periods > 0 {
             notes.push(NoteId::StoodStill.note(format!(
-                "{:.3} s in suspend, or a guest paused ({periods} idle periods that a suspend_resume event lies in or a \
-                 timer ended more than a second late): no governor chooses there, so they are left out",
-                ns as f64 / 1e9
+                "{:.3} s in suspend, or a guest paused: no governor chooses there, so {} left out (a \
+                 suspend_resume event lies there, or a timer came more than a second late)",
+                ns as f64 / 1e9,
+                if periods == 1 {
+                    "that idle period is".to_owned()
+                } else {
+                    format!("{periods} idle periods are")
+                }
             )));
         }
         if self.replaced > 0 {

@@ -67,8 +67,7 @@ impl Maker<'_> {
         };
         let overdue = by_timer.is_some_and(|due| due.at_ns.saturating_add(STANDSTILL_NS) < exit_ns);
         if overdue || stay.in_suspend {
-            self.stood_still.0 += 1;
-            self.stood_still.1 += stay_ns;
+            self.standstill.leave_out(start_ns, exit_ns);
             self.cpu(cpu).forget();
             return;
         }

@@ -7,20 +7,17 @@ use super::cpu::Stay;
 use super::{Maker, clip, place};
 use crate::causes::Evidence;
 use crate::check::{LONGEST_STAY_NS, timer_ns};
+use crate::io_waits::is_uninterruptible;
 
 /// Without sched events: idle again this soon after the last handler means that no task ran in between.
 pub(super) const SAME_VISIT_NS: u64 = 20_000;
-/// `prev_state` of a task that sleeps uninterruptibly. Before 4.14, and in LTTng's events of any kernel, it stands beside the
-/// bits of a sleep that a fatal signal ends, or of one that is no load: that one (`TASK_NOLOAD`) is not spent waiting.
-const UNINTERRUPTIBLE: u64 = 2;
-const NO_LOAD: u64 = 0x400;
 
 impl Maker<'_> {
     pub(super) fn switch(&mut self, e: &Event, prev_pid: i32, prev_state: u64, next_pid: i32) {
         if prev_pid == 0 {
             self.visit_over(e.cpu, e.ts_ns);
-        } else if prev_state & (UNINTERRUPTIBLE | NO_LOAD) == UNINTERRUPTIBLE
-            && self.facts.waits_for_io(prev_pid, e.ts_ns) != Some(false)
+        } else if is_uninterruptible(prev_state)
+            && self.facts.io_waits.waits_for_io(prev_pid, e.ts_ns) != Some(false)
             && self.uninterruptible.insert(prev_pid, e.cpu).is_none()
         {
             let waiting = &mut self.cpu(e.cpu).iowait;
@@ -61,7 +58,7 @@ impl Maker<'_> {
         self.told_before_late(cpu, ts_ns);
         self.write_down(cpu, true);
         if self.facts.switches == 0 {
-            self.util.spent(cpu, ts_ns, false);
+            self.util.spent(cpu, self.standstill.running_ns(ts_ns), false);
         }
         let c = self.cpu(cpu);
         if c.stopped {
@@ -81,7 +78,7 @@ impl Maker<'_> {
         let same = ts_ns.saturating_sub(busy_from) <= SAME_VISIT_NS;
         if !same {
             self.visit_over(cpu, exit_ns);
-            self.util.spent(cpu, ts_ns, true);
+            self.util.spent(cpu, self.standstill.running_ns(ts_ns), true);
             let c = self.cpu(cpu);
             // A stop since the exit belongs to the visit that begins now.
             c.stopped = c.stopped_at_ns > exit_ns;
@@ -120,10 +117,10 @@ impl Maker<'_> {
         let others_idle = self.quiet.others_idle(cpu, &mut self.cpus, self.facts);
         let timers = self.armed.next(cpu, ts_ns, stopped_after, others_idle);
         let stops_known = self.facts.would_show_stop(cpu);
-        self.util.asleep(cpu, ts_ns);
+        self.util.asleep(cpu, self.standstill.running_ns(ts_ns));
         let util = self.util.of(cpu);
         let choices_recorded = self.facts.choices_recorded(cpu);
-        let suspending = self.suspending > 0;
+        let suspending = self.standstill.in_suspend();
         let c = self.cpu(cpu);
         let governed = !choices_recorded || !c.choice_due || c.chosen;
         c.chosen = false;

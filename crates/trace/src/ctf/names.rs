@@ -8,9 +8,10 @@ use crate::kernel::meaning::Layout;
 
 /// How LTTng's name of an event begins, the kernel's system, and what LTTng put before the kernel's name. The first that
 /// fits counts.
-const BEGINNINGS: [(&str, &str, &str); 9] = [
+const BEGINNINGS: [(&str, &str, &str); 10] = [
     ("power_", "power", "power_"),
     ("sched_", "sched", ""),
+    ("block_", "block", ""),
     ("irq_softirq_", "irq", "irq_"),
     ("irq_handler_", "irq", ""),
     ("x86_irq_vectors_", "irq_vectors", "x86_irq_vectors_"),

@@ -214,7 +214,7 @@ const fn text(number: u8, name: &'static str) -> Field<&'static str> {
 
 /// The fields of the events whose values are read.
 #[rustfmt::skip]
-pub(crate) const FIELDS: [(u32, &[Field<&str>]); 27] = [
+pub(crate) const FIELDS: [(u32, &[Field<&str>]); 29] = [
     (3, &[number(1, "ip"), text(2, "buf")]),
     (4, &[
         text(1, "prev_comm"), number(2, "prev_pid"), number(3, "prev_prio"), number(4, "prev_state"),
@@ -236,9 +236,17 @@ pub(crate) const FIELDS: [(u32, &[Field<&str>]); 27] = [
     (26, &[number(1, "vec")]),
     (36, &[number(1, "irq"), text(2, "name"), number(3, "handler")]),
     (37, &[number(1, "irq"), number(2, "ret")]),
+    (45, &[
+        number(1, "dev"), number(2, "sector"), number(3, "nr_sector"), number(4, "bytes"), text(5, "rwbs"),
+        text(6, "comm"), text(7, "cmd"),
+    ]),
     (113, &[text(1, "action"), number(2, "val"), number(3, "start")]),
     (114, &[
         text(1, "comm"), number(2, "pid"), number(3, "prio"), number(4, "success"), number(5, "target_cpu"),
+    ]),
+    (125, &[
+        number(1, "dev"), number(2, "sector"), number(3, "nr_sector"), number(4, "errors"), text(5, "rwbs"),
+        text(6, "cmd"), number(7, "error"),
     ]),
     (491, &[
         text(1, "comm"), number(2, "pid"), number(3, "prio"), number(4, "orig_cpu"), number(5, "dest_cpu"),

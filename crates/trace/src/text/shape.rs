@@ -67,6 +67,8 @@ enum Spelling {
     HaltPoll,
     /// `machine_suspend[1] begin`.
     Step,
+    /// `254,0 WS 4096 () 1234 + 8 none,0,0 [fio]`.
+    Request,
     Whole,
 }
 
@@ -144,6 +146,7 @@ impl Shape {
             }
             Spelling::HaltPoll => halt_poll(fields, &mut line)?,
             Spelling::Step => step(fields, &mut line)?,
+            Spelling::Request => request(fields, &mut line)?,
             Spelling::Whole => line.text = whole(fields),
         }
         if let Some(timer) = self.timer {
@@ -231,6 +234,7 @@ impl Spelling {
             "sched_waking" | "sched_wakeup" | "sched_wakeup_new" if !has(b" pid=") => Self::ShortWakeup,
             "guest_halt_poll_ns" if !has(b"grow=") => Self::HaltPoll,
             "suspend_resume" if !has(b"start=") => Self::Step,
+            "block_rq_issue" | "block_rq_complete" if !has(b"sector=") => Self::Request,
             _ => Self::Pairs,
         }
     }
@@ -244,6 +248,7 @@ const SHORT_SWITCH: [&str; 5] = ["prev_pid", "prev_prio", "prev_state", "next_pi
 const SHORT_WAKEUP: [&str; 2] = ["pid", "target_cpu"];
 const HALT_POLL: [&str; 3] = ["new", "old", "grow"];
 const STEP: [&str; 1] = ["start"];
+const REQUEST: [&str; 3] = ["dev", "sector", "nr_sector"];
 
 impl Wording<'_> {
     /// Where the word `name=` starts, if the line has it.
@@ -309,6 +314,7 @@ impl Layout for Wording<'_> {
             Spelling::ShortWakeup | Spelling::TracerWakeup => fixed(&SHORT_WAKEUP),
             Spelling::HaltPoll => fixed(&HALT_POLL),
             Spelling::Step => fixed(&STEP),
+            Spelling::Request => fixed(&REQUEST),
             Spelling::Whole => None,
         };
         u8::try_from(place?).ok().map(Place)
@@ -403,6 +409,18 @@ fn step(fields: &[u8], line: &mut Line<'_>) -> Option<()> {
         _ => return None,
     };
     *line.numbers.first_mut()? = begins;
+    Some(())
+}
+
+/// `MAJOR,MINOR FLAGS BYTES (COMMAND) SECTOR + SECTORS ...`, without the bytes where it ended. The device is as the kernel has it:
+/// the major number above 20 bits of the minor one.
+fn request(fields: &[u8], line: &mut Line<'_>) -> Option<()> {
+    let (major, n) = values::digits(fields)?;
+    let (minor, _) = values::digits(fields.get(n..)?.strip_prefix(b",")?)?;
+    let plus = memmem::find(fields, b" + ")?;
+    let sector = values::number(fields.get(..plus)?.rsplit(|b| *b == b' ').next()?)?;
+    let (sectors, _) = values::digits(fields.get(plus + 3..)?)?;
+    line.fill([major << 20 | minor, sector, sectors]);
     Some(())
 }
 

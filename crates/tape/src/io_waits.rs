@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Which uninterruptible sleeps waited for I/O. A recording tells it when they end, if at all: by `sched_blocked_reason`, or by
+//! `sched_stat_iowait` (without one before the task runs again, it waited for something else). Where block devices' requests were
+//! recorded, a sleep during which none was under way was no wait for them.
+
+use std::collections::BTreeMap;
+
+use idlewise_model::{Event, EventKind};
+
+/// `prev_state` of a task that sleeps uninterruptibly. Before 4.14, and in LTTng's events of any kernel, it stands beside the
+/// bits of a sleep that a fatal signal ends, or of one that is no load: that one (`TASK_NOLOAD`) is not spent waiting.
+const UNINTERRUPTIBLE: u64 = 2;
+const NO_LOAD: u64 = 0x400;
+/// Priorities from here on are of ordinary tasks. Kernels before 5.16 count for no others.
+const ORDINARY: i32 = 100;
+
+/// Whether a task that is switched out with this state waits for something that does not let itself be interrupted.
+pub(crate) fn is_uninterruptible(prev_state: u64) -> bool {
+    prev_state & (UNINTERRUPTIBLE | NO_LOAD) == UNINTERRUPTIBLE
+}
+
+/// What tells them apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ToldBy {
+    #[default]
+    Nothing,
+    BlockedReason,
+    SchedStat,
+    /// Of some only: during whose sleep no request of a block device was under way.
+    Requests,
+}
+
+/// Of each task: when a sleep of it ended, ns, and whether it (may have) waited for I/O; in the order of time.
+type Sleeps = BTreeMap<i32, Vec<(u64, bool)>>;
+
+/// What was told of each sleep.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct IoWaits {
+    pub(crate) told_by: ToldBy,
+    sleeps: Sleeps,
+}
+
+impl IoWaits {
+    /// Whether a task that blocks at `ts_ns` waits for I/O; `None` where nothing tells.
+    pub(crate) fn waits_for_io(&self, pid: i32, ts_ns: u64) -> Option<bool> {
+        let ended = self.sleeps.get(&pid)?;
+        ended.get(ended.partition_point(|(at, _)| *at < ts_ns)).map(|(_, io)| *io)
+    }
+}
+
+/// A task that sleeps.
+#[derive(Clone, Copy, Debug)]
+struct Asleep {
+    since_ns: u64,
+    /// The kernel counts for it, and has told nothing yet.
+    untold: bool,
+}
+
+/// Finds out of all events.
+#[derive(Debug, Default)]
+pub(crate) struct Finder {
+    by_reason: Sleeps,
+    by_stat: Sleeps,
+    by_request: Sleeps,
+    stats: u64,
+    requests: u64,
+    asleep: BTreeMap<i32, Asleep>,
+    /// Sectors that are left of each request that is under way, by device and first sector.
+    under_way: BTreeMap<(u32, u64), u32>,
+    /// When the last request ended, ns.
+    last_ns: Option<u64>,
+}
+
+impl Finder {
+    pub(crate) fn event(&mut self, e: &Event) {
+        match e.kind {
+            EventKind::SchedSwitch { prev_pid, prev_prio, prev_state, next_pid, .. } => {
+                if !self.asleep.is_empty()
+                    && let Some(asleep) = self.asleep.remove(&next_pid)
+                {
+                    self.runs_again(next_pid, asleep, e.ts_ns);
+                }
+                if is_uninterruptible(prev_state) {
+                    let asleep = Asleep { since_ns: e.ts_ns, untold: prev_prio >= ORDINARY };
+                    self.asleep.insert(prev_pid, asleep);
+                }
+            }
+            EventKind::SchedBlockedReason { pid, io_wait } => {
+                self.by_reason.entry(pid).or_default().push((e.ts_ns, io_wait));
+            }
+            EventKind::SchedStat { pid, io_wait } => {
+                self.stats += 1;
+                let untold = self.asleep.get_mut(&pid).is_some_and(|a| std::mem::take(&mut a.untold));
+                // The second of the two says nothing new.
+                if untold || io_wait {
+                    self.by_stat.entry(pid).or_default().push((e.ts_ns, io_wait));
+                }
+            }
+            EventKind::BlockRqIssue { dev, sector, sectors } => {
+                self.requests += 1;
+                self.under_way.insert((dev, sector), sectors);
+            }
+            EventKind::BlockRqComplete { dev, sector, sectors } => {
+                let left = self.under_way.remove(&(dev, sector)).map_or(0, |all| all.saturating_sub(sectors));
+                if left > 0 {
+                    self.under_way.insert((dev, sector.wrapping_add(sectors.into())), left);
+                }
+                self.last_ns = Some(e.ts_ns);
+            }
+            _ => {}
+        }
+    }
+
+    fn runs_again(&mut self, pid: i32, asleep: Asleep, ts_ns: u64) {
+        if asleep.untold {
+            self.by_stat.entry(pid).or_default().push((ts_ns, false));
+        }
+        let any = !self.under_way.is_empty() || self.last_ns.is_some_and(|last| last >= asleep.since_ns);
+        self.by_request.entry(pid).or_default().push((ts_ns, any));
+    }
+
+    pub(crate) fn finish(self) -> IoWaits {
+        let (told_by, sleeps) = if !self.by_reason.is_empty() {
+            (ToldBy::BlockedReason, self.by_reason)
+        } else if self.stats > 0 {
+            (ToldBy::SchedStat, self.by_stat)
+        } else if self.requests > 0 {
+            (ToldBy::Requests, self.by_request)
+        } else {
+            (ToldBy::Nothing, Sleeps::default())
+        };
+        IoWaits { told_by, sleeps }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(events: &[(u64, EventKind)]) -> IoWaits {
+        let mut finder = Finder::default();
+        events
+            .iter()
+            .for_each(|(ts_ns, kind)| finder.event(&Event { ts_ns: *ts_ns, cpu: 0, pid: 0, kind: *kind }));
+        finder.finish()
+    }
+
+    fn blocks(pid: i32, prev_prio: i32, prev_state: u64) -> EventKind {
+        EventKind::SchedSwitch { prev_pid: pid, prev_prio, prev_state, next_pid: 0, next_prio: 120 }
+    }
+
+    fn runs(pid: i32) -> EventKind {
+        EventKind::SchedSwitch { prev_pid: 0, prev_prio: 120, prev_state: 0, next_pid: pid, next_prio: 120 }
+    }
+
+    #[test]
+    fn what_a_task_waited_for_is_told_when_it_is_woken() {
+        let reason = |io_wait| EventKind::SchedBlockedReason { pid: 7, io_wait };
+        let found = found(&[(100, reason(true)), (200, reason(false))]);
+        let waits = [50, 100, 150, 201].map(|ts_ns| found.waits_for_io(7, ts_ns));
+        assert_eq!(waits, [Some(true), Some(true), Some(false), None]);
+        assert_eq!(found.waits_for_io(8, 50), None);
+    }
+
+    #[test]
+    fn a_sleep_without_sched_stat_iowait_was_no_wait_for_io() {
+        let stat = |io_wait| EventKind::SchedStat { pid: 7, io_wait };
+        let events = [
+            (100, blocks(7, 120, 2)),
+            (200, stat(true)),
+            (201, stat(false)),
+            (210, runs(7)),
+            (300, blocks(7, 120, 2)),
+            (400, stat(false)),
+            (410, runs(7)),
+            (500, blocks(7, 120, 2)),
+            (600, runs(7)),
+            (700, blocks(7, 120, 2)),
+        ];
+        let seen = found(&events);
+        let waits = [100, 300, 500, 700].map(|ts_ns| seen.waits_for_io(7, ts_ns));
+        assert_eq!(seen.told_by, ToldBy::SchedStat);
+        assert_eq!(waits, [Some(true), Some(false), Some(false), None]);
+        // perf sched record has the first kind alone.
+        let seen = found(&events.into_iter().filter(|(_, kind)| *kind != stat(false)).collect::<Vec<_>>());
+        assert_eq!([100, 300, 500, 700].map(|ts_ns| seen.waits_for_io(7, ts_ns)), waits);
+    }
+
+    #[test]
+    fn a_kernel_that_does_not_count_tells_nothing() {
+        let seen = found(&[(100, blocks(7, 120, 2)), (200, runs(7))]);
+        assert_eq!((seen.told_by, seen.waits_for_io(7, 100)), (ToldBy::Nothing, None));
+    }
+
+    #[test]
+    fn nothing_is_concluded_of_tasks_that_a_kernel_may_not_count() {
+        let stat = (50, EventKind::SchedStat { pid: 9, io_wait: true });
+        let seen = found(&[stat, (100, blocks(7, 90, 2)), (200, runs(7))]);
+        assert_eq!(seen.waits_for_io(7, 100), None);
+    }
+
+    #[test]
+    fn a_sleep_without_a_request_is_no_wait_for_io() {
+        let issue = |sector, sectors| EventKind::BlockRqIssue { dev: 1, sector, sectors };
+        let complete = |sector, sectors| EventKind::BlockRqComplete { dev: 1, sector, sectors };
+        let seen = found(&[
+            (100, blocks(7, 120, 2)),
+            (110, runs(7)),
+            (120, issue(10, 8)),
+            (200, blocks(7, 90, 2)),
+            (205, complete(10, 3)),
+            (210, runs(7)),
+            (300, blocks(7, 120, 2)),
+            (305, complete(13, 5)),
+            (310, runs(7)),
+            (400, blocks(7, 120, 2)),
+            (410, runs(7)),
+            (500, blocks(7, 120, 2)),
+        ]);
+        assert_eq!(seen.told_by, ToldBy::Requests);
+        let waits = [100, 200, 300, 400, 500].map(|ts_ns| seen.waits_for_io(7, ts_ns));
+        assert_eq!(waits, [Some(false), Some(true), Some(true), Some(false), None]);
+    }
+}

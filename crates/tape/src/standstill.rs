@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Times during which the machine stood still: a suspend, a paused guest. No governor chooses there, nothing runs, and what is
+//! said per second leaves them out.
+
+/// While a suspend is under way, no event of any CPU for so long means that the machine stood still, ns.
+const SILENCE_NS: u64 = 100_000_000;
+
+/// Collects such times of all CPUs.
+#[derive(Debug, Default)]
+pub(crate) struct Standstill {
+    /// Steps of a suspend that have begun and not ended.
+    steps: u32,
+    /// Last event of any CPU, ns.
+    last_ns: u64,
+    /// From and to, ns.
+    times: Vec<(u64, u64)>,
+    /// Silences of suspends so far, ns.
+    silent_ns: u64,
+    /// Idle periods that are left out for it, and their time, ns.
+    left_out: (u64, u64),
+}
+
+impl Standstill {
+    /// An event at `ts_ns`.
+    pub(crate) fn event(&mut self, ts_ns: u64) {
+        let silence_ns = ts_ns.saturating_sub(self.last_ns);
+        if self.in_suspend() && silence_ns >= SILENCE_NS {
+            self.add(self.last_ns, ts_ns);
+            self.silent_ns += silence_ns;
+        }
+        self.last_ns = self.last_ns.max(ts_ns);
+    }
+
+    /// A step of a suspend begins or ends.
+    pub(crate) fn step(&mut self, begins: bool) {
+        self.steps = if begins { self.steps + 1 } else { self.steps.saturating_sub(1) };
+    }
+
+    pub(crate) fn in_suspend(&self) -> bool {
+        self.steps > 0
+    }
+
+    /// `ts_ns` on the scheduler's clock, which suspends stop, as far as averages of load care.
+    pub(crate) fn running_ns(&self, ts_ns: u64) -> u64 {
+        ts_ns.saturating_sub(self.silent_ns)
+    }
+
+    /// An idle period of a CPU that is left out.
+    pub(crate) fn leave_out(&mut self, from_ns: u64, to_ns: u64) {
+        self.add(from_ns, to_ns);
+        self.left_out.0 += 1;
+        self.left_out.1 += to_ns.saturating_sub(from_ns);
+    }
+
+    /// One with what it overlaps as a rule: another CPU's.
+    fn add(&mut self, from_ns: u64, to_ns: u64) {
+        match self.times.last_mut() {
+            Some((from, to)) if from_ns <= *to && *from <= to_ns => {
+                *from = from_ns.min(*from);
+                *to = to_ns.max(*to);
+            }
+            _ => self.times.push((from_ns, to_ns)),
+        }
+    }
+
+    /// How many idle periods were left out, and their time, ns.
+    pub(crate) fn left_out(&self) -> (u64, u64) {
+        self.left_out
+    }
+
+    /// All of the time, each once whichever CPU showed it, ns.
+    pub(crate) fn together_ns(&self) -> u64 {
+        let mut times = self.times.clone();
+        times.sort_unstable();
+        let mut counted_to = 0;
+        let each = times.into_iter().map(|(from, to)| {
+            let new = to.saturating_sub(from.max(counted_to));
+            counted_to = counted_to.max(to);
+            new
+        });
+        each.sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_that_several_cpus_stood_still_counts_once() {
+        let mut s = Standstill::default();
+        for (from, to) in [(10, 50), (5, 20), (60, 70), (12, 15), (70, 71)] {
+            s.leave_out(from, to);
+        }
+        assert_eq!(s.together_ns(), 45 + 11);
+        assert_eq!(s.left_out(), (5, 40 + 15 + 10 + 3 + 1));
+    }
+
+    #[test]
+    fn only_a_silence_in_a_suspend_is_a_standstill() {
+        let mut s = Standstill::default();
+        s.event(1_000);
+        s.event(1_000 + 5 * SILENCE_NS);
+        assert_eq!((s.together_ns(), s.running_ns(1 << 60)), (0, 1 << 60));
+        s.step(true);
+        s.event(1_000 + 6 * SILENCE_NS);
+        s.event(1_000 + 7 * SILENCE_NS - 1);
+        s.step(false);
+        s.event(1_000 + 20 * SILENCE_NS);
+        assert_eq!((s.together_ns(), s.running_ns(1 << 60)), (SILENCE_NS, (1 << 60) - SILENCE_NS));
+    }
+}
