@@ -26,7 +26,7 @@ pub(crate) fn run(a: &ConvertArgs) -> Done {
     let request = ConvertRequest {
         trace: a.trace.clone(),
         to,
-        output: a.output.clone(),
+        output: if is_stdout(&a.output) { "standard output".into() } else { a.output.clone() },
         governors: governors.unwrap_or_default(),
         setup: a.stage.setup(),
     };

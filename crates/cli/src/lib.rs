@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The `idlewise` command: arguments in, text out. What it does is in the rooms below (ARCHITECTURE.md). A program calls commands
 //! by [`call`] and gets their results.
+#![forbid(unsafe_code)]
 
 mod ab;
 mod advise;

@@ -9,6 +9,7 @@ mod answers;
 mod arguments;
 mod boot;
 mod broken_parity;
+mod cases;
 mod checking;
 mod circles;
 mod citations;

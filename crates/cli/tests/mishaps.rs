@@ -209,6 +209,20 @@ fn a_standard_error_that_nobody_reads_changes_no_exit_status() {
 }
 
 #[test]
+fn a_closed_standard_output_takes_no_result() {
+    let trace = data("mixed.dat");
+    for arguments in
+        [vec!["governors"], vec!["replay", &trace], vec!["convert", &trace, "-o", "-", "--to", "text"]]
+    {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", r#"exec "$@" >&-"#, "sh", env!("CARGO_BIN_EXE_idlewise")]).args(&arguments);
+        let o = shell.output().unwrap();
+        assert_eq!(o.status.code(), Some(2), "{arguments:?}: {}", err(&o));
+        assert!(err(&o).contains("standard output: Bad file descriptor"), "{arguments:?}: {}", err(&o));
+    }
+}
+
+#[test]
 fn advice_that_is_said_to_be_kept_is_there() {
     let folder = tempfile::tempdir().unwrap();
     let to = folder.path().join("advice");

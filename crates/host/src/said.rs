@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Text on standard output and standard error, or kept for the program that called.
 
+use std::fs::File;
 use std::io::{self, Write as _};
+use std::os::fd::AsFd as _;
 use std::path::Path;
 
 use idlewise_files::new_file::is_stdout;
@@ -26,8 +28,10 @@ pub fn say_bytes(bytes: &[u8]) -> Result<(), Failure> {
     if keep_said(bytes) {
         return Ok(());
     }
-    let mut out = io::stdout().lock();
-    match out.write_all(bytes).and_then(|()| out.flush()) {
+    // Not by the standard library's own writer, which takes what is closed for what swallows everything.
+    let out = io::stdout().lock();
+    let written = out.as_fd().try_clone_to_owned().and_then(|out| File::from(out).write_all(bytes));
+    match written {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
             Err(Failure::Error(format!("standard output: {e}")))
         }
