@@ -114,20 +114,25 @@ named() { # A "--test=NAME" for each test program of the crates that match.
 		[[ $file =~ ^crates/($1)/ ]] && sed -n '/^\[\[test\]\]/ { n; s/^name = "\(.*\)"/--test=\1/p }' "$file"
 	done
 }
-# Tests of live commands mostly wait, those of the boot lab mostly run make: they run while the others compute, and what they
-# print comes after the others. What compares this machine with itself comes last, alone.
+# Tests of live commands and of Python mostly wait, those of the boot lab mostly run make: they run while the others compute, and
+# what they print comes after the others. What compares this machine with itself comes last, alone.
 waiting='cli|live|recorder|ab' kernels=boot quiet=on_a_quiet_machine
 mapfile -t live < <(named "$waiting")
 mapfile -t boot < <(named "$kernels")
 mapfile -t others < <(named "$(cd crates && ls | grep -vxE "$waiting|$kernels" | paste -sd '|')")
 tests boot "${boot[@]}" -- >"$results/boot.output" &
 tests live "${live[@]}" -- --skip $quiet >"$results/live.output" &
+(tools/python-tests.sh "$results/python" >"$results/python.output" 2>&1 && touch "$results/python.passed") &
+python() {
+	cat "$results/python.output"
+	[ -e "$results/python.passed" ]
+}
 tests others --lib --bins "${others[@]}" --
 tests docs --doc --
 wait
 cat "$results"/{boot,live}.output
 tests alone "${live[@]}" -- $quiet
-check python tools/python-tests.sh "$results/python"
+check python python
 while read -r why; do
 	notes+=("not run: $why")
 done < <(cat "$results/python" 2>/dev/null)
