@@ -18,6 +18,7 @@ mod every_format;
 mod kernel_sources;
 mod lists_of_governors;
 mod lttng;
+mod measured_wakeups;
 mod power_limits;
 mod replay_reports;
 mod what_if;
