@@ -322,12 +322,13 @@ class Order(distributed.WorkerPlugin):  # type: ignore[misc]
         return {"unread" if of_recording else "failed": reason}
 
 
-def perform(task: Mapping[str, Any]) -> dict[str, Any]:
-    """One task, on a worker. What it came to, or why not, and who did it."""
+def perform(task: Mapping[str, Any]) -> bytes:
+    """One task, on a worker. What it came to, or why not, and who did it: as JSON, which the client reads and nothing else."""
     worker = distributed.get_worker()
+    answer: dict[str, Any] = {"worker": worker.address}
     if task["version"] != _idlewise.__version__:
-        return {"worker": worker.address, "version": _idlewise.__version__}
-    order = worker.plugins.get(task["order"])
-    if order is None:
-        return {"worker": worker.address, "unknown": task["order"]}
-    return {"worker": worker.address, **order.perform(task)}
+        answer["version"] = _idlewise.__version__
+    else:
+        order = worker.plugins.get(task["order"])
+        answer |= {"unknown": task["order"]} if order is None else order.perform(task)
+    return json.dumps(answer).encode()

@@ -56,6 +56,8 @@ CHECK_EVERY = 100
 TRIES = 4
 WITH_PASSWORDS = ("https",)
 """Schemes whose URLs may have a user's password before the host."""
+MOST_BYTES = 1 << 30
+"""No answer of a task is longer."""
 LOOK_S = 0.5
 """How often the cluster is looked at while no task ends."""
 
@@ -263,6 +265,29 @@ class _Task:
     """What it came to on the first worker, where a second does it."""
 
 
+def _read_answer(there: Any, worker: str) -> dict[str, Any]:
+    """The answer in what a worker sent: JSON, or else a failure of that worker."""
+    try:
+        # A worker in this process hands over objects as they are.
+        frames = [there.data] if isinstance(there, distributed.protocol.Serialize) else [there]
+        if isinstance(there, distributed.protocol.Serialized):
+            header, frames = there.header, there.frames
+            if header.get("serializer") != "dask" or header.get("type") != "bytes":
+                raise ValueError("not bytes")
+            if any(header.get("compression") or ()):
+                frames = distributed.protocol.compression.decompress(header, frames)
+        if not all(isinstance(frame, (bytes, bytearray, memoryview)) for frame in frames):
+            raise ValueError("not bytes")
+        if sum(len(frame) for frame in frames) > MOST_BYTES:
+            raise ValueError(f"more than {MOST_BYTES} bytes")
+        answer = json.loads(b"".join(frames))
+        if not isinstance(answer, dict) or not isinstance(answer.get("worker"), str):
+            raise ValueError("not what a task gives")
+    except Exception as why:
+        return {"worker": worker, "failed": f"its answer cannot be read: {why}"}
+    return {**answer, "worker": worker}
+
+
 @dataclass
 class _Failed:
     """A task that raised."""
@@ -303,6 +328,8 @@ class _Run:
         self._threads: dict[str, int] = {}
         self._looked = 0.0
         self._piece = MOST_SETTINGS
+        self._pool: Any = None
+        """Connections to workers by which results come, as bytes."""
         self._ended: queue.SimpleQueue[tuple[Any, Any]] = queue.SimpleQueue()
 
     def done(self) -> list[dict[str, Any]]:
@@ -385,6 +412,8 @@ class _Run:
                 future.release()
             if self._scheduler is not None and self._client.status == "running":
                 self._client.unregister_worker_plugin(self._order.name)
+            if self._pool is not None:
+                self._client.sync(self._pool.close)
 
     # Tasks out
 
@@ -436,7 +465,7 @@ class _Run:
         try:
             for left in reversed(range(TRIES)):
                 try:
-                    answer = await future
+                    answer = await self._bytes_of(future)
                     break
                 except OSError:
                     # The connection, or the task itself.
@@ -448,6 +477,27 @@ class _Run:
         # The sooner the scheduler hears that it arrived, the less is computed again where its worker is killed now.
         future.release()
         self._ended.put((future, answer))
+
+    async def _bytes_of(self, future: Any) -> Any:
+        """What a task gave, as it lies on its worker. Dask would unpickle it, and so run what another than our task may have
+        put there; here it stays bytes until `_read_answer` has looked at them."""
+        await distributed.client._wait([future])
+        if future.status != "finished":
+            # Raises why.
+            return await future
+        who_has = await self._client.scheduler.who_has(keys=[future.key])
+        workers = who_has.get(future.key)
+        if not workers:
+            raise OSError(f"{future.key}: no worker has it any more")
+        if self._pool is None:
+            self._pool = distributed.core.ConnectionPool(
+                deserialize=False, connection_args=self._client.connection_args
+            )
+            await self._pool.start()
+        got = await distributed.worker.get_data_from_worker(self._pool, [future.key], workers[0])
+        if future.key not in got.get("data", {}):
+            raise OSError(f"{future.key}: {workers[0]} does not give it")
+        return _read_answer(got["data"][future.key], workers[0])
 
     def _others(self, task: _Task) -> list[str]:
         """Workers that can do what others could not, or do it a second time."""
@@ -495,6 +545,8 @@ class _Run:
                 return {"worker": "", "unread": f"{self._files[task.file].path}: {error}"}
             raise Error(f"{task.name}: {type(error).__name__}: {error}") from error
         # The scheduler is another one now, or the connection broke.
+        if isinstance(answer, Exception) and not isinstance(answer, OSError) and task.tries >= TRIES:
+            raise Error(f"{task.name}: {type(answer).__name__}: {answer}") from answer
         return None
 
     def _handle(self, task: _Task, answer: Mapping[str, Any] | None) -> None:

@@ -47,6 +47,16 @@ def recordings(folder: pathlib.Path) -> pathlib.Path:
     return folder
 
 
+class Unpickled:
+    """Makes a folder where it is unpickled."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def __reduce__(self) -> Any:
+        return os.mkdir, (self.folder,)
+
+
 class Faulty(distributed.WorkerPlugin if not MISSING else object):  # type: ignore[misc]
     """Makes a worker that does not compute right."""
 
@@ -299,6 +309,13 @@ class OnACluster(unittest.TestCase):
             ):
                 with self.subTest(url), self.assertRaisesRegex(idlewise.dask.worker_side.Unread, "not one URL that begins with"):
                     idlewise.dask.worker_side.storage_of(url, {})
+
+    def test_what_a_worker_sends_is_not_unpickled(self) -> None:
+        ran = self.to.with_name("ran")
+        with mock.patch.object(idlewise.dask.worker_side, "perform", lambda _: Unpickled(str(ran))):
+            with self.assertRaisesRegex(idlewise.Error, "its answer cannot be read: not bytes"):
+                self.sweep()
+        self.assertFalse(ran.exists())
 
     def test_its_arguments_are_those_of_a_sweep_of_recordings(self) -> None:
         own = {"client", "storage", "cache", "cache_bytes", "unencrypted"}
