@@ -33,7 +33,7 @@ pub struct WorkloadEvent {
     pub visit_start: bool,
     /// The CPU goes to another task.
     pub visit_end: bool,
-    /// The visit begins with the tick stopped, as a task left it (`NO_HZ_FULL`).
+    /// The tick is stopped where the visit begins: a task left it so (`NO_HZ_FULL`), or no governor was asked earlier in the visit.
     pub tick_off: bool,
     /// Until then, from `start_ns` on, the kernel needed the tick for reasons of its own, ns; 0 if it did not.
     pub tick_needed_ns: u32,

@@ -204,7 +204,7 @@ impl<E: Ahead, C: Chooser, L: Ledger> Player<'_, E, C, L> {
             let ready_ns = if still_idle { waiting.ready_ns } else { waiting.ready_ns.max(event.start_ns) };
             return (ready_ns, false);
         }
-        self.idle.end_visit();
+        // Between visits it is restarted, but where it was off under a task.
         self.idle.force_tick(event.tick_off);
         if waiting.ready_ns > event.start_ns {
             // A slow exit can reach into the next wait, which then begins later; a CPU is not idle twice at a time.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Which uninterruptible sleeps waited for I/O. A recording tells it when they end, if at all: by `sched_blocked_reason`, or by
+//! Which uninterruptible sleeps waited for I/O. A recording shows it when they end, if at all: by `sched_blocked_reason`, or by
 //! `sched_stat_iowait` (without one before the task runs again, it waited for something else). Where block devices' requests were
-//! recorded, a sleep during which none was under way was no wait for them.
+//! recorded, a sleep during which none was under way was no wait for them; a wait for a network file system is not seen.
 
 use std::collections::BTreeMap;
 
@@ -19,29 +19,29 @@ pub(crate) fn is_uninterruptible(prev_state: u64) -> bool {
     prev_state & (UNINTERRUPTIBLE | NO_LOAD) == UNINTERRUPTIBLE
 }
 
-/// What tells them apart.
+/// The events that distinguish waits for I/O from other uninterruptible sleeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum ToldBy {
+pub(crate) enum IoEvidence {
     #[default]
     Nothing,
     BlockedReason,
     SchedStat,
-    /// Of some only: during whose sleep no request of a block device was under way.
+    /// These show only which sleeps had no request of a block device under way.
     Requests,
 }
 
-/// Of each task: when a sleep of it ended, ns, and whether it (may have) waited for I/O; in the order of time.
+/// The sleeps of each task in the order of time: when each ended, ns, and whether it waited, or may have waited, for I/O.
 type Sleeps = BTreeMap<i32, Vec<(u64, bool)>>;
 
-/// What was told of each sleep.
+/// The waits for I/O that a recording shows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct IoWaits {
-    pub(crate) told_by: ToldBy,
+    pub(crate) evidence: IoEvidence,
     sleeps: Sleeps,
 }
 
 impl IoWaits {
-    /// Whether a task that blocks at `ts_ns` waits for I/O; `None` where nothing tells.
+    /// Whether a task that blocks at `ts_ns` waits for I/O; `None` where nothing shows it.
     pub(crate) fn waits_for_io(&self, pid: i32, ts_ns: u64) -> Option<bool> {
         let ended = self.sleeps.get(&pid)?;
         ended.get(ended.partition_point(|(at, _)| *at < ts_ns)).map(|(_, io)| *io)
@@ -52,11 +52,11 @@ impl IoWaits {
 #[derive(Clone, Copy, Debug)]
 struct Asleep {
     since_ns: u64,
-    /// The kernel counts for it, and has told nothing yet.
-    untold: bool,
+    /// The kernel counts this sleep, and no event has shown yet what it waited for.
+    unknown: bool,
 }
 
-/// Finds out of all events.
+/// Collects sleeps and their evidence from all events.
 #[derive(Debug, Default)]
 pub(crate) struct Finder {
     by_reason: Sleeps,
@@ -81,7 +81,7 @@ impl Finder {
                     self.runs_again(next_pid, asleep, e.ts_ns);
                 }
                 if is_uninterruptible(prev_state) {
-                    let asleep = Asleep { since_ns: e.ts_ns, untold: prev_prio >= ORDINARY };
+                    let asleep = Asleep { since_ns: e.ts_ns, unknown: prev_prio >= ORDINARY };
                     self.asleep.insert(prev_pid, asleep);
                 }
             }
@@ -90,9 +90,9 @@ impl Finder {
             }
             EventKind::SchedStat { pid, io_wait } => {
                 self.stats += 1;
-                let untold = self.asleep.get_mut(&pid).is_some_and(|a| std::mem::take(&mut a.untold));
+                let unknown = self.asleep.get_mut(&pid).is_some_and(|a| std::mem::take(&mut a.unknown));
                 // The second of the two says nothing new.
-                if untold || io_wait {
+                if unknown || io_wait {
                     self.by_stat.entry(pid).or_default().push((e.ts_ns, io_wait));
                 }
             }
@@ -112,7 +112,7 @@ impl Finder {
     }
 
     fn runs_again(&mut self, pid: i32, asleep: Asleep, ts_ns: u64) {
-        if asleep.untold {
+        if asleep.unknown {
             self.by_stat.entry(pid).or_default().push((ts_ns, false));
         }
         let any = !self.under_way.is_empty() || self.last_ns.is_some_and(|last| last >= asleep.since_ns);
@@ -120,16 +120,16 @@ impl Finder {
     }
 
     pub(crate) fn finish(self) -> IoWaits {
-        let (told_by, sleeps) = if !self.by_reason.is_empty() {
-            (ToldBy::BlockedReason, self.by_reason)
+        let (evidence, sleeps) = if !self.by_reason.is_empty() {
+            (IoEvidence::BlockedReason, self.by_reason)
         } else if self.stats > 0 {
-            (ToldBy::SchedStat, self.by_stat)
+            (IoEvidence::SchedStat, self.by_stat)
         } else if self.requests > 0 {
-            (ToldBy::Requests, self.by_request)
+            (IoEvidence::Requests, self.by_request)
         } else {
-            (ToldBy::Nothing, Sleeps::default())
+            (IoEvidence::Nothing, Sleeps::default())
         };
-        IoWaits { told_by, sleeps }
+        IoWaits { evidence, sleeps }
     }
 }
 
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_task_waited_for_is_told_when_it_is_woken() {
+    fn what_a_task_waited_for_is_shown_when_it_is_woken() {
         let reason = |io_wait| EventKind::SchedBlockedReason { pid: 7, io_wait };
         let found = found(&[(100, reason(true)), (200, reason(false))]);
         let waits = [50, 100, 150, 201].map(|ts_ns| found.waits_for_io(7, ts_ns));
@@ -179,7 +179,7 @@ mod tests {
         ];
         let seen = found(&events);
         let waits = [100, 300, 500, 700].map(|ts_ns| seen.waits_for_io(7, ts_ns));
-        assert_eq!(seen.told_by, ToldBy::SchedStat);
+        assert_eq!(seen.evidence, IoEvidence::SchedStat);
         assert_eq!(waits, [Some(true), Some(false), Some(false), None]);
         // perf sched record has the first kind alone.
         let seen = found(&events.into_iter().filter(|(_, kind)| *kind != stat(false)).collect::<Vec<_>>());
@@ -187,9 +187,9 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_that_does_not_count_tells_nothing() {
+    fn a_kernel_that_does_not_count_shows_nothing() {
         let seen = found(&[(100, blocks(7, 120, 2)), (200, runs(7))]);
-        assert_eq!((seen.told_by, seen.waits_for_io(7, 100)), (ToldBy::Nothing, None));
+        assert_eq!((seen.evidence, seen.waits_for_io(7, 100)), (IoEvidence::Nothing, None));
     }
 
     #[test]
@@ -217,7 +217,7 @@ mod tests {
             (410, runs(7)),
             (500, blocks(7, 120, 2)),
         ]);
-        assert_eq!(seen.told_by, ToldBy::Requests);
+        assert_eq!(seen.evidence, IoEvidence::Requests);
         let waits = [100, 200, 300, 400, 500].map(|ts_ns| seen.waits_for_io(7, ts_ns));
         assert_eq!(waits, [Some(false), Some(true), Some(true), Some(false), None]);
     }

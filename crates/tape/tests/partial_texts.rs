@@ -258,6 +258,39 @@ fn time_in_suspend_is_no_idle_period() {
 }
 
 #[test]
+fn time_in_suspend_counts_once_whoever_was_idle_or_running() {
+    let steps = |lines: &mut Lines, at: u64| {
+        lines.say(at + 200 * US, "job-9", "suspend_resume: machine_suspend[3] begin");
+        lines.say(at + 600_005 * MS, "job-9", "suspend_resume: machine_suspend[3] end");
+    };
+    // Idle on two CPUs.
+    let two = |lines: &mut Lines, at: u64| {
+        steps(lines, at);
+        let first = lines.0.iter().filter(|(ts, _)| *ts >= at).cloned();
+        let second =
+            first.map(|(ts, line)| (ts, line.replace("[000]", "[001]").replace("cpu_id=0", "cpu_id=1")));
+        lines.0.extend(second.collect::<Vec<_>>());
+    };
+    let tape = slept(two, false);
+    let words = note(&tape, NoteId::StoodStill).unwrap();
+    assert!(words.starts_with("600.000 s") && words.contains("; 2 idle periods are left out"), "{words}");
+    assert!((200 * MS..400 * MS).contains(&tape.span_ns()), "{}", tape.span_ns());
+    // The task that suspends the machine has its CPU all the time, and did not run for ten minutes.
+    let mut lines = Lines::default();
+    (0..20).for_each(|k| lines.idle(TICK + k * 6 * MS, 5 * MS));
+    let before = lines.0.len();
+    steps(&mut lines, TICK + 120 * MS);
+    (1..21).for_each(|k| lines.idle(TICK + 600_120 * MS + k * 6 * MS, 5 * MS));
+    let awake = |lines: &[(u64, String)]| Lines(lines.to_vec()).tape("pixel6");
+    let (tape, short) = (awake(&lines.0), awake(&lines.0[..before]));
+    let words = note(&tape, NoteId::StoodStill).unwrap();
+    assert!(words.starts_with("600.005 s") && !words.contains("left out"), "{words}");
+    assert!((200 * MS..500 * MS).contains(&tape.span_ns()), "{}", tape.span_ns());
+    let (after, before) = (pieces(&tape)[20].util, pieces(&short)[19].util);
+    assert!(after < before + 100, "{after} after {before}");
+}
+
+#[test]
 fn an_idle_period_that_a_timer_ended_minutes_late_was_a_standstill() {
     let overdue = |by: u64| {
         slept(

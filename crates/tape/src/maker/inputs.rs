@@ -7,7 +7,7 @@ use super::cpu::Cpu;
 use super::visits::SAME_VISIT_NS;
 use super::{Maker, place};
 use crate::facts::TickShownBy;
-use crate::io_waits::ToldBy;
+use crate::io_waits::IoEvidence;
 use crate::unseen::Expires;
 
 /// One idle period of at least so long, ns, that is more than half of a CPU's idle time is worth a look.
@@ -83,20 +83,21 @@ impl Maker<'_> {
             None => "no tick_stop events: stopped if an idle period spans a tick",
         };
         let util = self.util_words();
-        let iowait = match (f.io_waits.told_by, f.switches) {
-            (ToldBy::BlockedReason, _) => (
+        let iowait = match (f.io_waits.evidence, f.switches) {
+            (IoEvidence::BlockedReason, _) => (
                 Confidence::Recorded,
                 "sched_blocked_reason: tasks that waited for I/O until they were woken",
             ),
-            (ToldBy::SchedStat, _) => {
+            (IoEvidence::SchedStat, _) => {
                 (Confidence::Recorded, "sched_stat_iowait: tasks that waited for I/O until they were woken")
             }
-            (ToldBy::Requests, _) => (
+            (IoEvidence::Requests, _) => (
                 Confidence::Bounded,
-                "tasks in uninterruptible sleep while a request of a block device is under way: an upper bound",
+                "tasks in uninterruptible sleep while a request of a block device is under way: an upper bound, but \
+                 that waits for network file systems are not seen",
             ),
-            (ToldBy::Nothing, 0) => (Confidence::Assumed, "no sched events: 0"),
-            (ToldBy::Nothing, _) => {
+            (IoEvidence::Nothing, 0) => (Confidence::Assumed, "no sched events: 0"),
+            (IoEvidence::Nothing, _) => {
                 (Confidence::Bounded, "tasks in uninterruptible sleep for any reason: an upper bound")
             }
         };
@@ -218,17 +219,18 @@ impl Maker<'_> {
                 ns as f64 / 1e9
             )));
         }
-        let (periods, ns) = self.standstill.left_out();
-        if periods > 0 {
+        let (periods, ns) = (self.standstill.left_out(), self.standstill.together_ns());
+        if ns > 0 {
+            let left_out = match periods {
+                0 => String::new(),
+                1 => "; one idle period is left out".to_owned(),
+                n => format!("; {n} idle periods are left out"),
+            };
             notes.push(NoteId::StoodStill.note(format!(
-                "{:.3} s in suspend, or a guest paused: no governor chooses there, so {} left out (a \
-                 suspend_resume event lies there, or a timer came more than a second late)",
-                ns as f64 / 1e9,
-                if periods == 1 {
-                    "that idle period is".to_owned()
-                } else {
-                    format!("{periods} idle periods are")
-                }
+                "{:.3} s in suspend, or a guest paused: no governor chooses there, and no time, power or \
+                 utilisation counts it{left_out} (a suspend_resume event lies there, or a timer came more than a \
+                 second late)",
+                ns as f64 / 1e9
             )));
         }
         if self.replaced > 0 {
