@@ -481,7 +481,9 @@ class _Run:
     async def _bytes_of(self, future: Any) -> Any:
         """What a task gave, as it lies on its worker. Dask would unpickle it, and so run what another than our task may have
         put there; here it stays bytes until `_read_answer` has looked at them."""
-        await distributed.client._wait([future])
+        # The client need not be the default one.
+        with self._client.as_current():
+            await distributed.wait(future)
         if future.status != "finished":
             # Raises why.
             return await future

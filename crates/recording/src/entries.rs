@@ -25,7 +25,7 @@ pub struct VerdictCheck {
     pub longest_rejected_ns: u64,
     /// Stays that were entered and missed by the kernel, recomputed or both.
     pub missed: u64,
-    /// Of these, stays on which the two differ.
+    /// How many of these the kernel and the table judge differently.
     pub disagree: u64,
     /// How far the farthest of these lies from the limit that was missed, ns: entry and exit events bracket the
     /// kernel's own measurement.

@@ -149,7 +149,7 @@ fn agreement(a: &VerdictCheck) -> Reason {
     Reason::new(
         grade,
         ReasonId::Verdicts,
-        format!("{} of {} misses are the kernel's or the table's alone", a.disagree, a.missed),
+        format!("the kernel and the table differ on {} of {} misses", a.disagree, a.missed),
     )
 }
 
