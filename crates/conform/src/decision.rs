@@ -89,6 +89,11 @@ pub trait Decisions {
         false
     }
 
+    /// Whether the kernel's governor was in charge before the recording began, in a state that is not known.
+    fn begins_in_charge(&self) -> bool {
+        false
+    }
+
     /// What the kernel's governor may have gone through before the recording began, where that is not known.
     fn histories(&self) -> Vec<Steps<'_, Self::Error>> {
         Vec::new()

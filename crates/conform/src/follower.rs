@@ -15,6 +15,9 @@ use crate::decision::{
 /// before a table.
 const FADED_AFTER: u64 = 40;
 
+/// Within so many decisions of a CPU a governor whose state is not known begins anew where the kernel's moves.
+const BEGINNING: u64 = 16;
+
 /// Leads a new copy of a governor through `decisions` and compares each choice.
 ///
 /// In which state the kernel's governor was when the recording began may not be known. So one more copy follows for each of
@@ -80,10 +83,40 @@ struct GovernorCopy<'d, D> {
     instance: Instance,
     decisions: &'d D,
     cpus: BTreeMap<u32, (Slot, Follower<'d>)>,
+    /// What is known of CPUs whose governor was in charge before the recording began.
+    beginnings: BTreeMap<u32, Beginning>,
     /// CPUs of which events were lost since the governor was put in charge.
     incomplete: BTreeSet<u32>,
     /// It has taken over the kernel's state.
     has_kernels_state: bool,
+}
+
+/// The beginning of a CPU's recording.
+#[derive(Clone, Copy, Debug, Default)]
+struct Beginning {
+    decided: u64,
+    /// The kernel's last choice.
+    state: Option<i32>,
+    /// The governor has begun anew where the kernel's moved.
+    is_done: bool,
+}
+
+impl Beginning {
+    /// Whether a governor that gave `answer` has another state than the kernel's, and the kernel's has just moved: what a governor
+    /// counts towards its next move, it counts from the last one.
+    fn is_missed(&mut self, decision: &Decision, answer: &Answer) -> bool {
+        let kernels = decision.kernel.state;
+        let is_first = self.decided == 0;
+        let moved = !is_first && kernels.is_some() && kernels != self.state;
+        self.decided += 1;
+        self.state = kernels;
+        let missed = !self.is_done
+            && self.decided <= BEGINNING
+            && (is_first || moved)
+            && kernels.is_some_and(|state| state != answer.state);
+        self.is_done |= moved && missed;
+        missed
+    }
 }
 
 /// An answer of a copy.
@@ -105,8 +138,8 @@ impl<'d, D: Decisions> GovernorCopy<'d, D> {
         } else {
             loader.load(tick_period_ns)?
         };
-        let (cpus, incomplete) = (BTreeMap::new(), BTreeSet::new());
-        Ok(Self { instance, decisions, cpus, incomplete, has_kernels_state: false })
+        let (cpus, beginnings, incomplete) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
+        Ok(Self { instance, decisions, cpus, beginnings, incomplete, has_kernels_state: false })
     }
 
     /// The answer, to a decision.
@@ -119,6 +152,9 @@ impl<'d, D: Decisions> GovernorCopy<'d, D> {
                 } else {
                     let led = Follower::add(&mut self.instance, self.decisions, cpu, capacity, &device)?;
                     self.cpus.insert(cpu, led);
+                    if self.decisions.source() == Source::Tape && self.decisions.begins_in_charge() {
+                        self.beginnings.insert(cpu, Beginning::default());
+                    }
                 }
             }
             Step::InCharge { cpu, .. } | Step::Ended { cpu, .. } => {
@@ -129,6 +165,10 @@ impl<'d, D: Decisions> GovernorCopy<'d, D> {
             Step::Decided(ref decision) => {
                 let Some((mut governor, follower)) = self.on(decision.cpu) else { return Ok(None) };
                 let answer = follower.decide(&mut governor, decision);
+                let beginning = self.beginnings.get_mut(&decision.cpu);
+                if beginning.is_some_and(|beginning| beginning.is_missed(decision, &answer)) {
+                    self.begin_anew(decision)?;
+                }
                 let state_known = self.incomplete.is_empty()
                     || !self.incomplete.contains(&decision.cpu) && !self.instance.keeps_shared_state();
                 return Ok(Some(CopyAnswer { answer, state_known }));
@@ -143,6 +183,17 @@ impl<'d, D: Decisions> GovernorCopy<'d, D> {
             }
         }
         Ok(None)
+    }
+
+    /// The governor forgets what it knows of the CPU of `decision`, and learns how that ended.
+    fn begin_anew(&mut self, decision: &Decision) -> Result<(), GovernorError> {
+        let Some((slot, follower)) = self.cpus.get(&decision.cpu) else { return Ok(()) };
+        let device = DeviceState::fresh(follower.place.table);
+        self.instance.enable_again(*slot, device.device())?;
+        if let Some(outcome @ Outcome::Left { entered: Some(_), .. }) = &decision.outcome {
+            follower.end(&mut Hosted::new(&mut self.instance, *slot), None, outcome);
+        }
+        Ok(())
     }
 
     fn on(&mut self, cpu: u32) -> Option<(Hosted<'_>, &mut Follower<'d>)> {

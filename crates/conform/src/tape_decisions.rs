@@ -155,9 +155,13 @@ impl Decisions for TapeDecisions<'_> {
         std::iter::once(Ok(self.enabled())).chain(self.decisions().map(|d| d.map(Step::Decided)))
     }
 
+    fn begins_in_charge(&self) -> bool {
+        self.since_ns.is_none()
+    }
+
     /// The whole recording, where the governor was in charge before it began.
     fn histories(&self) -> Vec<Steps<'_, PiecesError>> {
-        if self.since_ns.is_some() { Vec::new() } else { vec![Box::new(self.steps())] }
+        if self.begins_in_charge() { vec![Box::new(self.steps())] } else { Vec::new() }
     }
 }
 

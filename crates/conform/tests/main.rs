@@ -13,4 +13,5 @@
 mod golden;
 mod inputs_of_tapes;
 mod kernels_choices;
+mod mid_recording;
 mod why_choices_diverge;

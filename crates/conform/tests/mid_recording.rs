@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A recording begins while a governor is at work: what it has counted towards its next move is not known then.
+
+use idlewise_conform::decision::Decisions as _;
+use idlewise_conform::follow;
+use idlewise_conform::tape_decisions::TapeDecisions;
+use idlewise_governor::{Governor, Inputs, Spec};
+use idlewise_idle::{Chooser as _, Hosted, Moment, NEVER_AT_NS, TickAhead, Timers};
+use idlewise_model::{
+    Confidence, CpuTape, NEVER_NS, NO_LATENCY_LIMIT_NS, Piece, PieceFlags, TapeCpu, TickGrid, WakeCause,
+};
+use idlewise_platform::Cluster;
+
+/// HZ 250.
+const T: u64 = 4_000_000;
+const TICK: u64 = 1_000_000_700;
+
+/// The choices of a ladder that has always been in charge, for idle periods of these lengths.
+fn choices(ladder: &Governor, cluster: &Cluster, lengths_ns: &[u64]) -> Vec<u8> {
+    let job = |loader: &idlewise_governor::Loader<'_>| {
+        let mut instance = loader.load(T)?;
+        let slot = instance.add_cpu(0, &cluster.table, cluster.capacity)?;
+        let choice = |&ns: &u64| {
+            let mut governor = Hosted::new(&mut instance, slot);
+            let inputs = Inputs { latency_limit_ns: NO_LATENCY_LIMIT_NS, ..Inputs::default() };
+            let moment = Moment {
+                start_ns: TICK,
+                timers: Timers::Known { sleep_length_ns: NEVER_NS, delta_tick_ns: NEVER_NS },
+                latency_limit_ns: NO_LATENCY_LIMIT_NS,
+                util: 0,
+                iowait: 0,
+                random: 0,
+                wake_at_ns: NEVER_AT_NS,
+                stop_pays: true,
+            };
+            let tick = TickAhead { due_ns: NEVER_AT_NS, may_stop: true };
+            let state = governor.select(&inputs, &moment, tick).index;
+            governor.device().last_residency_ns = ns.cast_signed();
+            governor.reflect(state as usize, TICK);
+            state as u8
+        };
+        Ok(lengths_ns.iter().map(choice).collect::<Vec<u8>>())
+    };
+    ladder.run(job).unwrap()
+}
+
+/// The same as a recording shows it.
+fn pieces(lengths_ns: &[u64], choices: &[u8]) -> Vec<Piece> {
+    let mut flags = PieceFlags(PieceFlags::VISIT_START | PieceFlags::VISIT_END);
+    flags.set_timer_confidence(Confidence::Derived);
+    let mut start_ns = TICK + 1_000;
+    let piece = |(&ns, &state): (&u64, &u8)| {
+        let piece = Piece {
+            start_ns,
+            wake_ns: ns - 1_000,
+            hrtimer_ns: 50_000_000,
+            wheel_ns: NEVER_NS,
+            exit_lag_ns: 1_000,
+            response_ns: 1_000,
+            handler_ns: 0,
+            entry_lag_ns: 0,
+            util: 0,
+            iowait: 0,
+            state,
+            cause: WakeCause::Irq,
+            flags,
+        };
+        start_ns += ns + 100_000;
+        piece
+    };
+    lengths_ns.iter().zip(choices).map(piece).collect()
+}
+
+#[test]
+fn a_ladder_is_followed_from_wherever_the_recording_begins() {
+    let machine = idlewise_platform::find("skylake").unwrap();
+    let cluster = &machine.clusters[0];
+    let ladder = Governor::find(&Spec::new("ladder")).unwrap();
+    // Some let it climb, and one sends it down again.
+    let round = [900_000, 700_000, 60_000, 300_000, 5_000, 20_000, 90_000, 11_000, 400_000];
+    let lengths_ns: Vec<u64> = round.into_iter().cycle().take(900).collect();
+    let choices = choices(&ladder, cluster, &lengths_ns);
+    let moves = choices.windows(2).filter(|w| w[0] != w[1]).count();
+    assert!(moves > 100, "the load makes it move: {moves}");
+    let all = pieces(&lengths_ns, &choices);
+    for first in 0..40 {
+        let tape = CpuTape {
+            cpu: 0,
+            usable: TapeCpu::Usable,
+            tick: TickGrid { period_ns: T, phase_ns: TICK % T },
+            tick_handler_ns: 0,
+            pieces: all[first..].to_vec().into(),
+            latency: vec![],
+            disabled: vec![],
+            sends: None,
+        };
+        let decisions = TapeDecisions::new(&tape, cluster, None).unwrap();
+        assert!(decisions.begins_in_charge());
+        let agreement = ladder.run(|loader| follow(loader, &decisions)).unwrap();
+        let (other, compared) = (agreement.other_state, agreement.decisions);
+        assert!(other <= 2 && compared > 600, "{other} of {compared} from {first} on");
+    }
+}
