@@ -15,14 +15,15 @@ use crate::decision::{
 /// before a table.
 const FADED_AFTER: u64 = 40;
 
-/// Within so many decisions of a CPU a governor whose state is not known begins anew where the kernel's moves.
+/// A governor whose state is not known is reset at most within so many decisions of a CPU.
 const BEGINNING: u64 = 16;
 
 /// Leads a new copy of a governor through `decisions` and compares each choice.
 ///
 /// In which state the kernel's governor was when the recording began may not be known. So one more copy follows for each of
 /// [`Decisions::histories`], which it has gone through before: a decision on which the copies differ depends on that state, and
-/// is counted apart. Where a [`Step::State`] says the state, all copies take it over, and nothing depends on another from then on.
+/// is counted apart. On a tape each copy is also reset once, at the first early decision where the kernel's governor changes the
+/// state and the copy does not: what counts towards a change of state is 0 then. Where a [`Step::State`] says the state, all copies take it over, and nothing depends on another from then on.
 ///
 /// # Errors
 /// The governor cannot be loaded, or refuses a CPU; or the decisions cannot be read.
@@ -83,7 +84,7 @@ struct GovernorCopy<'d, D> {
     instance: Instance,
     decisions: &'d D,
     cpus: BTreeMap<u32, (Slot, Follower<'d>)>,
-    /// What is known of CPUs whose governor was in charge before the recording began.
+    /// These CPUs' governor was in charge before the recording began.
     beginnings: BTreeMap<u32, Beginning>,
     /// CPUs of which events were lost since the governor was put in charge.
     incomplete: BTreeSet<u32>,
@@ -91,19 +92,19 @@ struct GovernorCopy<'d, D> {
     has_kernels_state: bool,
 }
 
-/// The beginning of a CPU's recording.
+/// The first decisions of a CPU, up to the reset.
 #[derive(Clone, Copy, Debug, Default)]
 struct Beginning {
     decided: u64,
     /// The kernel's last choice.
     state: Option<i32>,
-    /// The governor has begun anew where the kernel's moved.
+    /// The governor was reset at a change of the kernel's state.
     is_done: bool,
 }
 
 impl Beginning {
-    /// Whether a governor that gave `answer` has another state than the kernel's, and the kernel's has just moved: what a governor
-    /// counts towards its next move, it counts from the last one.
+    /// True where `answer` is not the kernel's choice, and that is the first one or a change of state: a governor counts towards
+    /// its next change from the last one on.
     fn is_missed(&mut self, decision: &Decision, answer: &Answer) -> bool {
         let kernels = decision.kernel.state;
         let is_first = self.decided == 0;
@@ -167,7 +168,7 @@ impl<'d, D: Decisions> GovernorCopy<'d, D> {
                 let answer = follower.decide(&mut governor, decision);
                 let beginning = self.beginnings.get_mut(&decision.cpu);
                 if beginning.is_some_and(|beginning| beginning.is_missed(decision, &answer)) {
-                    self.begin_anew(decision)?;
+                    self.reset_after(decision)?;
                 }
                 let state_known = self.incomplete.is_empty()
                     || !self.incomplete.contains(&decision.cpu) && !self.instance.keeps_shared_state();
@@ -185,8 +186,8 @@ impl<'d, D: Decisions> GovernorCopy<'d, D> {
         Ok(None)
     }
 
-    /// The governor forgets what it knows of the CPU of `decision`, and learns how that ended.
-    fn begin_anew(&mut self, decision: &Decision) -> Result<(), GovernorError> {
+    /// Resets the governor of the CPU of `decision`, and gives it how that decision ended.
+    fn reset_after(&mut self, decision: &Decision) -> Result<(), GovernorError> {
         let Some((slot, follower)) = self.cpus.get(&decision.cpu) else { return Ok(()) };
         let device = DeviceState::fresh(follower.place.table);
         self.instance.enable_again(*slot, device.device())?;
