@@ -100,6 +100,7 @@ fn moved(cpu: &CpuTape, shift_ns: u64, words: &Words) -> Result<CpuTape, PiecesE
         latency: earlier(&cpu.latency, shift_ns),
         disabled: earlier(&cpu.disabled, shift_ns),
         sends: cpu.sends,
+        event_ns: cpu.event_ns,
     })
 }
 

@@ -13,5 +13,6 @@
 mod golden;
 mod inputs_of_tapes;
 mod kernels_choices;
+mod measured_residencies;
 mod mid_recording;
 mod why_choices_diverge;

@@ -55,6 +55,7 @@ fn pieces(lengths_ns: &[u64], choices: &[u8]) -> Vec<Piece> {
             wake_ns: ns - 1_000,
             hrtimer_ns: 50_000_000,
             wheel_ns: NEVER_NS,
+            stale_event_ns: NEVER_NS,
             exit_lag_ns: 1_000,
             response_ns: 1_000,
             handler_ns: 0,
@@ -93,6 +94,7 @@ fn a_ladder_is_followed_from_wherever_the_recording_begins() {
             latency: vec![],
             disabled: vec![],
             sends: None,
+            event_ns: 0,
         };
         let decisions = TapeDecisions::new(&tape, cluster, None).unwrap();
         assert!(decisions.begins_in_charge());

@@ -23,6 +23,7 @@ fn stay(k: u64, state: u8) -> Piece {
         wake_ns: 500_000,
         hrtimer_ns: 50_000_000,
         wheel_ns: NEVER_NS,
+        stale_event_ns: NEVER_NS,
         exit_lag_ns: 1_000,
         response_ns: 1_000,
         handler_ns: 0,
@@ -53,6 +54,7 @@ fn follow(pieces: Vec<Piece>, answers: &[(i32, bool)]) -> Agreement {
         latency: vec![],
         disabled: vec![],
         sends: None,
+        event_ns: 0,
     };
     let machine = idlewise_platform::find("skylake").unwrap();
     let decisions = TapeDecisions::new(&tape, &machine.clusters[0], None).unwrap();

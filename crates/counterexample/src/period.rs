@@ -50,6 +50,7 @@ impl Period {
                 at_ns,
                 hrtimer_at_ns: p.timer_ns.map_or(NEVER_AT_NS, |timer_ns| start_ns + timer_ns),
                 wheel_at_ns: NEVER_AT_NS,
+                stale_event_at_ns: NEVER_AT_NS,
                 exit_lag_ns: 0,
                 response_ns: 0,
                 handler_ns: HANDLER_NS,

@@ -41,6 +41,7 @@ pub(crate) fn tape(periods: &[Period], made: &Made<'_>) -> Tape {
         wake_ns: period.woken_ns,
         hrtimer_ns: period.timer_ns.map_or(NEVER_NS, u64::cast_signed),
         wheel_ns: NEVER_NS,
+        stale_event_ns: NEVER_NS,
         exit_lag_ns: 0,
         response_ns: 0,
         handler_ns: event.handler_ns,
@@ -86,6 +87,7 @@ pub(crate) fn tape(periods: &[Period], made: &Made<'_>) -> Tape {
             latency: Vec::new(),
             disabled: Vec::new(),
             sends: None,
+            event_ns: 0,
         }],
         stood_still_ns: 0,
     }

@@ -15,6 +15,8 @@ pub enum Timers {
         hrtimer_at_ns: u64,
         /// Next expiry of the timer wheel as this CPU sees it.
         wheel_at_ns: u64,
+        /// What the clock event is programmed for besides: a timer that was cancelled since (`governor-behaviour.md` 1.8).
+        stale_event_at_ns: u64,
         /// RCU, irq_work or the like need the tick: the wheel counts as due one tick after the last.
         tick_needed: bool,
     },

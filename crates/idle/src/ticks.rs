@@ -74,21 +74,23 @@ impl Ticks {
             Timers::Known { sleep_length_ns, delta_tick_ns } => {
                 SleepQuery { sleep_length_ns, delta_tick_ns, tick_at_ns: self.after(now_ns), may_stop: true }
             }
-            Timers::Pending { hrtimer_at_ns, wheel_at_ns, tick_needed } => {
+            Timers::Pending { hrtimer_at_ns, wheel_at_ns, stale_event_at_ns, tick_needed } => {
                 let tick_at_ns = self.after(now_ns);
                 // No timer lies beyond the end of time.
                 let hrtimer_at_ns = hrtimer_at_ns.min(self.end_ns);
                 let until = |at_ns: u64| at_ns.min(hrtimer_at_ns).wrapping_sub(now_ns) as i64;
+                let programmed = |at_ns: u64| until(at_ns.min(stale_event_at_ns));
                 // The next tick is one period after the last jiffies update.
                 let expiry_ns = if tick_needed { tick_at_ns } else { wheel_at_ns };
                 if tick_stopped {
-                    let (sleep_length_ns, delta_tick_ns) = (until(expiry_ns), until(wheel_at_ns));
+                    let (sleep_length_ns, delta_tick_ns) = (until(expiry_ns), programmed(wheel_at_ns));
                     return SleepQuery { sleep_length_ns, delta_tick_ns, tick_at_ns, may_stop: true };
                 }
+                let delta_tick_ns = programmed(tick_at_ns);
                 SleepQuery {
-                    // Where the tick must be kept, it is what the CPU sleeps until.
-                    sleep_length_ns: until(expiry_ns.max(tick_at_ns)),
-                    delta_tick_ns: until(tick_at_ns),
+                    // Where the tick must be kept, it is what the clock event is programmed for.
+                    sleep_length_ns: if expiry_ns > tick_at_ns { until(expiry_ns) } else { delta_tick_ns },
+                    delta_tick_ns,
                     tick_at_ns,
                     may_stop: expiry_ns > tick_at_ns,
                 }

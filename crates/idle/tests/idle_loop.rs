@@ -118,7 +118,12 @@ fn a_kernel_that_needs_the_tick_keeps_it() {
     let table = table();
     let mut idle = idle_since(&table, TICK + 500);
     let mut script = Script::new(&[(3, true)]);
-    let timers = Timers::Pending { hrtimer_at_ns: TICK + 9 * T, wheel_at_ns: NEVER_AT_NS, tick_needed: true };
+    let timers = Timers::Pending {
+        hrtimer_at_ns: TICK + 9 * T,
+        wheel_at_ns: NEVER_AT_NS,
+        stale_event_at_ns: NEVER_AT_NS,
+        tick_needed: true,
+    };
     let entered = idle.enter(&mut script, &Moment { timers, ..quiet(TICK + 600) });
     assert_eq!((entered.tick, idle.tick_due_ns()), (TickChoice::Kept, TICK + T));
     let asked = script.asked[0];
@@ -130,9 +135,29 @@ fn a_kernel_that_needs_the_tick_still_sees_an_earlier_hrtimer() {
     let table = table();
     let mut idle = idle_since(&table, TICK + 500);
     let mut script = Script::new(&[(3, true)]);
-    let timers = Timers::Pending { hrtimer_at_ns: TICK + 900, wheel_at_ns: NEVER_AT_NS, tick_needed: true };
+    let timers = Timers::Pending {
+        hrtimer_at_ns: TICK + 900,
+        wheel_at_ns: NEVER_AT_NS,
+        stale_event_at_ns: NEVER_AT_NS,
+        tick_needed: true,
+    };
     idle.enter(&mut script, &Moment { timers, ..quiet(TICK + 600) });
     assert_eq!((script.asked[0].sleep_length_ns, script.asked[0].delta_tick_ns), (400, 400));
+}
+
+#[test]
+fn an_event_for_a_cancelled_timer_is_in_the_sleep_length_only_where_the_tick_is_needed() {
+    let table = table();
+    for (tick_needed, sleep_length_ns) in [(false, 9 * T as i64 - 500), (true, 400)] {
+        let mut idle = idle_since(&table, TICK + 500);
+        let mut script = Script::new(&[(3, true)]);
+        let (hrtimer_at_ns, stale_event_at_ns) = (TICK + 9 * T, TICK + 900);
+        let timers =
+            Timers::Pending { hrtimer_at_ns, wheel_at_ns: NEVER_AT_NS, stale_event_at_ns, tick_needed };
+        idle.enter(&mut script, &Moment { timers, ..quiet(TICK + 600) });
+        let asked = script.asked[0];
+        assert_eq!((asked.sleep_length_ns, asked.delta_tick_ns), (sleep_length_ns, 400));
+    }
 }
 
 #[test]
@@ -206,7 +231,7 @@ proptest! {
         let hrtimer_at_ns = hrtimer.map_or(NEVER_AT_NS, |rel| now.checked_add_signed(rel).unwrap());
         let base = GRID.phase_ns + (now - GRID.phase_ns) / T * T;
         let wheel_at_ns = jiffies.map_or(NEVER_AT_NS, |j| base.checked_add_signed(j * T as i64).unwrap());
-        let timers = Timers::Pending { hrtimer_at_ns, wheel_at_ns, tick_needed: needed };
+        let timers = Timers::Pending { hrtimer_at_ns, wheel_at_ns, stale_event_at_ns: NEVER_AT_NS, tick_needed: needed };
         let mut script = Script::new(&[(1, ask_to_stop)]);
         let entered = idle.enter(&mut script, &Moment { timers, ..quiet(now + lag) });
         let (sleep, dtick, may_stop) =
@@ -569,7 +594,12 @@ fn a_tick_that_is_needed_while_stopped_shortens_the_sleep_but_is_not_programmed(
     idle.begin_visit(TICK);
     idle.enter(&mut s, &quiet(TICK));
     idle.leave(&mut s, &left(3, TICK + 100), &mut Vec::new());
-    let timers = Timers::Pending { hrtimer_at_ns: TICK + 9 * T, wheel_at_ns: NEVER_AT_NS, tick_needed: true };
+    let timers = Timers::Pending {
+        hrtimer_at_ns: TICK + 9 * T,
+        wheel_at_ns: NEVER_AT_NS,
+        stale_event_at_ns: NEVER_AT_NS,
+        tick_needed: true,
+    };
     idle.enter(&mut s, &Moment { timers, ..quiet(TICK + 100) });
     let asked = &s.asked[1];
     assert_eq!((asked.sleep_length_ns, asked.delta_tick_ns), ((T - 100) as i64, (9 * T - 100) as i64));

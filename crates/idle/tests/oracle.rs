@@ -96,7 +96,12 @@ fn where_the_core_keeps_the_tick_it_counts_with_it() {
         let mut oracle = Oracle::new(&table, None);
         let mut idle = IdleCpu::new(0, &table, GRID);
         idle.begin_visit(start);
-        let timers = Timers::Pending { hrtimer_at_ns: NEVER_AT_NS, wheel_at_ns: NEVER_AT_NS, tick_needed };
+        let timers = Timers::Pending {
+            hrtimer_at_ns: NEVER_AT_NS,
+            wheel_at_ns: NEVER_AT_NS,
+            stale_event_at_ns: NEVER_AT_NS,
+            tick_needed,
+        };
         let m = Moment { wake_at_ns: TICK + 9 * T, timers, ..quiet(start) };
         let entered = idle.enter(&mut oracle, &m);
         assert_eq!((entered.state, entered.tick), (state, kept));

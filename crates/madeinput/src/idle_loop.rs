@@ -81,7 +81,12 @@ pub fn table() -> IdleTable {
 pub fn moment(start_ns: u64, hrtimer_at_ns: u64, wheel_at_ns: u64) -> Moment {
     Moment {
         start_ns,
-        timers: Timers::Pending { hrtimer_at_ns, wheel_at_ns, tick_needed: false },
+        timers: Timers::Pending {
+            hrtimer_at_ns,
+            wheel_at_ns,
+            stale_event_at_ns: NEVER_AT_NS,
+            tick_needed: false,
+        },
         latency_limit_ns: NO_LATENCY_LIMIT_NS,
         util: 0,
         iowait: 0,

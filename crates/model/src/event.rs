@@ -235,6 +235,12 @@ impl TimerFlags {
     pub fn pinned(self) -> bool {
         self.0 & 0x10_0000 != 0
     }
+
+    /// Whether a CPU waits for timers of the two in the same way.
+    #[must_use]
+    pub fn same_kind(self, other: Self) -> bool {
+        (self.deferrable(), self.pinned()) == (other.deferrable(), other.pinned())
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use std::ops::RangeInclusive;
+
 use thiserror::Error;
 
 use crate::ledger::{Breach, Miss};
@@ -218,6 +220,26 @@ impl IdleTable {
         Miss::None
     }
 
+    /// The residencies in state `entered` for which [`IdleTable::verdict`] is `miss`, from the first to the last, ns.
+    #[must_use]
+    pub fn residencies(&self, entered: usize, miss: Miss, disabled: u16) -> RangeInclusive<i64> {
+        let Some(state) = self.states.get(entered) else { return 0..=i64::MAX };
+        let enabled = |i: &usize| disabled >> i & 1 == 0;
+        let least_ns = if (0..entered).any(|i| enabled(&i)) { state.target_residency_ns } else { 0 };
+        let deeper = (entered + 1..self.states.len()).find(enabled).and_then(|i| self.states.get(i));
+        let paid_ns = deeper.map(|s| {
+            let from_ns = s.target_residency_ns.saturating_add(state.exit_latency_ns);
+            from_ns.max(state.exit_latency_ns.saturating_add(1)).max(least_ns)
+        });
+        match (miss, paid_ns) {
+            (Miss::Above, _) => 0..=least_ns - 1,
+            (Miss::None, None) => least_ns..=i64::MAX,
+            (Miss::None, Some(ns)) => least_ns..=ns - 1,
+            (Miss::Below, Some(ns)) => ns..=i64::MAX,
+            (Miss::Below, None) => RangeInclusive::new(1, 0),
+        }
+    }
+
     /// What is wrong with choosing state `chosen` while the states in the bit mask `disabled` were off and exits were to
     /// take `latency_limit_ns` at most. Nothing, where no other state would have been better.
     #[must_use]
@@ -273,6 +295,23 @@ mod tests {
         assert_eq!(table.verdict(3, 600_000, 0), Miss::None);
         assert_eq!(table.verdict(3, 10, 0b0111), Miss::None);
         assert_eq!(table.verdict(0, -5, 0), Miss::None);
+    }
+
+    #[test]
+    fn residencies_are_those_with_the_verdict() {
+        let table = skx();
+        for disabled in [0, 0b0100, 0b0111, 0b1000, 0b0001] {
+            for entered in 0..4 {
+                for miss in [Miss::Above, Miss::None, Miss::Below] {
+                    let judged = table.residencies(entered, miss, disabled);
+                    let edges = [*judged.start(), *judged.end()].into_iter();
+                    for ns in edges.flat_map(|ns| [ns.saturating_sub(1), ns, ns.saturating_add(1)]) {
+                        let has = ns >= 0 && table.verdict(entered, ns, disabled) == miss;
+                        assert_eq!(judged.contains(&ns), has, "{entered} {miss:?} {disabled:b} {ns}");
+                    }
+                }
+            }
+        }
     }
 
     #[test]

@@ -13,6 +13,9 @@ pub struct Piece {
     pub hrtimer_ns: i64,
     /// Next expiry of the timer wheel, or [`crate::NEVER_NS`]. May be negative.
     pub wheel_ns: i64,
+    /// The clock event is still programmed for this, though the timer behind it was cancelled (since 7.0), or
+    /// [`crate::NEVER_NS`]. The CPU wakes up for it; a sleep length does not count it.
+    pub stale_event_ns: i64,
     /// From the wake event to the exit from the state: the exit latency as recorded.
     pub exit_lag_ns: u32,
     /// From the wake event to its handler's first instruction: what a waiter notices. Less than `exit_lag_ns` where
@@ -128,6 +131,7 @@ pub(crate) const EMPTY: Piece = Piece {
     wake_ns: 0,
     hrtimer_ns: 0,
     wheel_ns: 0,
+    stale_event_ns: crate::NEVER_NS,
     exit_lag_ns: 0,
     response_ns: 0,
     handler_ns: 0,

@@ -5,7 +5,7 @@ use crate::{Piece, PieceFlags, WakeCause};
 
 impl Piece {
     /// Bytes that one idle period takes.
-    pub const BYTES: usize = 56;
+    pub const BYTES: usize = 64;
 
     /// Appends the bytes: little-endian, in the order of the fields.
     pub fn put(&self, to: &mut Vec<u8>) {
@@ -13,6 +13,7 @@ impl Piece {
         to.extend_from_slice(&self.wake_ns.to_le_bytes());
         to.extend_from_slice(&self.hrtimer_ns.to_le_bytes());
         to.extend_from_slice(&self.wheel_ns.to_le_bytes());
+        to.extend_from_slice(&self.stale_event_ns.to_le_bytes());
         to.extend_from_slice(&self.exit_lag_ns.to_le_bytes());
         to.extend_from_slice(&self.response_ns.to_le_bytes());
         to.extend_from_slice(&self.handler_ns.to_le_bytes());
@@ -32,6 +33,7 @@ impl Piece {
             wake_ns: u64::from_le_bytes(next(from)),
             hrtimer_ns: i64::from_le_bytes(next(from)),
             wheel_ns: i64::from_le_bytes(next(from)),
+            stale_event_ns: i64::from_le_bytes(next(from)),
             exit_lag_ns: u32::from_le_bytes(next(from)),
             response_ns: u32::from_le_bytes(next(from)),
             handler_ns: u32::from_le_bytes(next(from)),

@@ -119,11 +119,14 @@ pub struct CpuTape {
     pub disabled: Vec<Change<u16>>,
     /// How well it is known when other CPUs sent this one an interrupt; nothing where it is not.
     pub sends: Option<Confidence>,
+    /// What the recording of one event takes, ns: an idle period seems that much longer than the kernel measures it. 0 where the
+    /// recording does not show it.
+    pub event_ns: u32,
 }
 
 impl CpuTape {
     /// What the CPU's clock was programmed for during `piece`, ns from its start, or [`crate::NEVER_NS`]: the earliest hrtimer,
-    /// the tick's own among them. May be negative.
+    /// the tick's own among them, or one that was cancelled since. May be negative.
     ///
     /// This is not the sleep length that a governor asks for: that leaves the tick out, and counts the timer wheel, which
     /// wakes a CPU only through its tick.
@@ -135,7 +138,7 @@ impl CpuTape {
             let now_ns = piece.start_ns.saturating_sub(piece.entry_lag_ns.into());
             self.tick.after(now_ns).wrapping_sub(piece.start_ns) as i64
         };
-        piece.hrtimer_ns.min(tick_ns)
+        piece.hrtimer_ns.min(piece.stale_event_ns).min(tick_ns)
     }
 }
 
@@ -176,6 +179,7 @@ mod tests {
             latency: Vec::new(),
             disabled: Vec::new(),
             sends: None,
+            event_ns: 0,
         };
         let stopped = PieceFlags(PieceFlags::STOPPED_AFTER);
         let mut p = Piece { start_ns: 9_000, hrtimer_ns: 50_000, wheel_ns: 20_000, ..EMPTY };

@@ -13,6 +13,8 @@ pub struct WorkloadEvent {
     pub hrtimer_at_ns: u64,
     /// Next expiry of the timer wheel, ns; [`NEVER_AT_NS`] for none.
     pub wheel_at_ns: u64,
+    /// When the clock event comes that is still programmed for a timer that was cancelled, ns; [`NEVER_AT_NS`] for none.
+    pub stale_event_at_ns: u64,
     /// From the event to the exit as recorded, ns.
     pub exit_lag_ns: u32,
     /// From the event to its handler's first instruction as recorded, ns.
@@ -67,6 +69,7 @@ impl WorkloadEvent {
         let timers = Timers::Pending {
             hrtimer_at_ns: self.hrtimer_at_ns,
             wheel_at_ns: self.wheel_at_ns,
+            stale_event_at_ns: self.stale_event_at_ns,
             tick_needed: self.tick_needed_ns > 0,
         };
         ticks.query(self.now_ns(self.start_ns), self.tick_off, &timers)
@@ -82,6 +85,7 @@ impl WorkloadEvent {
             at_ns,
             hrtimer_at_ns: at(p.hrtimer_ns),
             wheel_at_ns: at(p.wheel_ns),
+            stale_event_at_ns: at(p.stale_event_ns),
             exit_lag_ns: p.exit_lag_ns,
             response_ns: p.response_ns,
             handler_ns: p.handler_ns,

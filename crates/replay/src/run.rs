@@ -531,6 +531,7 @@ fn pending(event: &WorkloadEvent, now_ns: u64) -> Timers {
     Timers::Pending {
         hrtimer_at_ns: pending(event.hrtimer_at_ns),
         wheel_at_ns: pending(event.wheel_at_ns),
+        stale_event_at_ns: pending(event.stale_event_at_ns),
         tick_needed: now_ns < event.start_ns + u64::from(event.tick_needed_ns),
     }
 }

@@ -27,6 +27,7 @@ fn event(start: u64, at: u64) -> WorkloadEvent {
         at_ns: TICK + at,
         hrtimer_at_ns: NEVER_AT_NS,
         wheel_at_ns: NEVER_AT_NS,
+        stale_event_at_ns: NEVER_AT_NS,
         exit_lag_ns: 7_000,
         response_ns: 3_000,
         handler_ns: 0,

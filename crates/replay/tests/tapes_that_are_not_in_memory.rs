@@ -64,6 +64,7 @@ fn stays(n: usize, longest: u64) -> Vec<Piece> {
             wake_ns,
             hrtimer_ns: next(9_000_000) as i64,
             wheel_ns: next(90_000_000) as i64,
+            stale_event_ns: idlewise_model::NEVER_NS,
             exit_lag_ns: next(9_000) as u32,
             response_ns: next(5_000) as u32,
             handler_ns: next(700) as u32,
@@ -89,6 +90,7 @@ fn tape(pieces: Pieces) -> CpuTape {
         latency: Vec::new(),
         disabled: Vec::new(),
         sends: None,
+        event_ns: 0,
     }
 }
 

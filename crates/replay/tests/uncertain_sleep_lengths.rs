@@ -16,6 +16,7 @@ fn stay(cause: WakeCause, confidence: Confidence, more: u16) -> Piece {
         wake_ns: 3 * MS as u64,
         hrtimer_ns: 20 * MS,
         wheel_ns: 30 * MS,
+        stale_event_ns: idlewise_model::NEVER_NS,
         exit_lag_ns: 0,
         response_ns: 0,
         handler_ns: 0,
@@ -38,6 +39,7 @@ fn tape(pieces: Vec<Piece>) -> CpuTape {
         latency: vec![],
         disabled: vec![],
         sends: None,
+        event_ns: 0,
     }
 }
 

@@ -20,6 +20,7 @@ fn piece(start_ns: u64, wake_ns: u64, cause: WakeCause, flags: u16) -> Piece {
         wake_ns,
         hrtimer_ns: i64::from(n) + 40_000,
         wheel_ns: NEVER_NS,
+        stale_event_ns: NEVER_NS,
         exit_lag_ns: n + 1,
         response_ns: n + 2,
         handler_ns: n + 3,
@@ -42,6 +43,7 @@ fn tape(pieces: Vec<Piece>) -> CpuTape {
         latency: vec![Change { at_ns: 3, value: 1 }],
         disabled: vec![Change { at_ns: 4, value: 2 }],
         sends: None,
+        event_ns: 0,
     }
 }
 
@@ -67,6 +69,7 @@ fn one_stay_of_a_visit_is_one_event() {
         at_ns: 10_500,
         hrtimer_at_ns: 50_010,
         wheel_at_ns: NEVER_AT_NS,
+        stale_event_at_ns: NEVER_AT_NS,
         exit_lag_ns: 11,
         response_ns: 12,
         handler_ns: 13,

@@ -31,6 +31,7 @@ impl<W: Watch> Sim<'_, W> {
             timers: Timers::Pending {
                 hrtimer_at_ns: cpu.timers.high_at_ns(),
                 wheel_at_ns: cpu.timers.wheel_at_ns(),
+                stale_event_at_ns: NEVER_AT_NS,
                 tick_needed: self.rcu.needs_tick(c),
             },
             latency_limit_ns: self.limit_ns,

@@ -259,6 +259,7 @@ mod tests {
                 at_ns: start_ns + wait_ns,
                 hrtimer_at_ns: NEVER_AT_NS,
                 wheel_at_ns: NEVER_AT_NS,
+                stale_event_at_ns: NEVER_AT_NS,
                 exit_lag_ns: 0,
                 response_ns: 0,
                 handler_ns: 1_000,

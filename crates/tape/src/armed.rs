@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use idlewise_model::{Confidence, Event, EventKind, NEVER_NS, TimerFlags};
+use idlewise_model::{Confidence, Event, EventKind, NEVER_NS, TimerFlags, Vector};
 
 use crate::facts::Facts;
 use crate::timers::{Cancelled, Pending};
@@ -28,6 +28,8 @@ pub(crate) struct Armed<'a> {
     ticks: BTreeMap<u32, Tick>,
     /// Hrtimers whose expiry is known only from above.
     upper: BTreeSet<u64>,
+    /// Wheel timers of which nothing shows whether an idle CPU waits for them.
+    unknown_kind: BTreeSet<u64>,
     /// Hrtimers whose expiry follows from those after it.
     by_period: BTreeSet<u64>,
     /// Hrtimers on `CLOCK_REALTIME`.
@@ -38,9 +40,9 @@ pub(crate) struct Armed<'a> {
     next_unseen: usize,
     /// Hrtimers that were cancelled, and for when they were armed, ns on the trace clock.
     cancelled: Cancelled<i64>,
-    /// By CPU, hrtimers that were cancelled while its clock event stays programmed for them (since 7.0), and their expiry, ns on
-    /// the trace clock.
-    lingering: BTreeMap<u32, BTreeMap<u64, i64>>,
+    /// By CPU, expiries of hrtimers, ticks among them, that were cancelled or moved while its clock event stays programmed for
+    /// them (since 7.0), ns on the trace clock.
+    lingering: BTreeMap<u32, BTreeSet<i64>>,
     /// What each CPU's clock event was last seen to be programmed for, ns on the trace clock.
     programmed: BTreeMap<u32, i64>,
     /// The first timer that each CPU handed on when it went idle, ns on the trace clock.
@@ -61,6 +63,8 @@ struct Tick {
 pub(crate) struct NextTimers {
     pub(crate) hrtimer_at: i64,
     pub(crate) wheel_at: i64,
+    /// What the clock event is still programmed for, though that timer was cancelled, or [`NEVER_NS`].
+    pub(crate) stale_event_at: i64,
     /// How well the two are known together.
     pub(crate) confidence: Confidence,
     /// They are upper limits.
@@ -96,6 +100,7 @@ impl<'a> Armed<'a> {
             global: Pending::default(),
             ticks: BTreeMap::new(),
             upper: BTreeSet::new(),
+            unknown_kind: BTreeSet::new(),
             by_period: BTreeSet::new(),
             realtime: BTreeSet::new(),
             changes: 0,
@@ -146,17 +151,17 @@ impl<'a> Armed<'a> {
         match e.kind {
             EventKind::HrtimerStart { hrtimer, function, expires, .. } => {
                 let _ = self.cancelled.take(e, hrtimer);
-                for of in self.lingering.values_mut() {
-                    of.remove(&hrtimer);
-                }
                 if self.facts.is_tick(function) {
                     let at = self.hrtimer_at(expires);
                     let off = at.is_none_or(|at| at > self.facts.latest_tick_ns(e.cpu, e.ts_ns));
-                    self.ticks.insert(e.cpu, Tick { id: hrtimer, at, off });
+                    let before = self.ticks.insert(e.cpu, Tick { id: hrtimer, at, off });
+                    self.moves(e.cpu, before.and_then(|tick| tick.at), at);
                 } else {
                     let cpu = self.facts.moved.get(&(hrtimer, e.ts_ns)).copied().unwrap_or(e.cpu);
                     self.upper.remove(&hrtimer);
                     self.by_period.remove(&hrtimer);
+                    let before = self.hrtimers.disarm(hrtimer).map(|(_, expires)| expires);
+                    self.moves(e.cpu, before, self.hrtimer_at(expires));
                     self.arm_hrtimer(hrtimer, cpu, expires);
                 }
             }
@@ -166,7 +171,7 @@ impl<'a> Armed<'a> {
             }
             EventKind::TimerStart { timer, expires, bucket_expiry, now, flags, .. } => {
                 let jiffy = bucket_expiry.unwrap_or_else(|| self.facts.kernel.bucket(expires, now));
-                self.arm_wheel(timer, jiffy, flags);
+                self.arm_wheel(timer, flags.cpu(), jiffy, flags);
             }
             EventKind::TimerCancel { timer } => self.disarm_wheel(timer),
             EventKind::TimerExpireEntry { timer, .. } => {
@@ -177,6 +182,12 @@ impl<'a> Armed<'a> {
                 let first = Some(next_event).filter(|at| *at != i64::MAX);
                 let at = first.and_then(|at| self.hrtimer_at(at)).unwrap_or(NEVER_NS);
                 self.programmed.insert(e.cpu, at);
+                if let Some(of) = self.lingering.get_mut(&e.cpu) {
+                    of.retain(|expires| expires.abs_diff(at) <= SAME_NS.unsigned_abs());
+                }
+            }
+            EventKind::VectorEntry { vector: Vector::LocalTimer } => {
+                // Its interrupt programs the clock event for the next one.
                 self.lingering.remove(&e.cpu);
             }
             EventKind::TmigrCpuIdle { cpu, nextevt, .. } => {
@@ -207,7 +218,9 @@ impl<'a> Armed<'a> {
                     self.upper.insert(u.id);
                     self.arm_hrtimer(u.id, u.cpu, by);
                 }
-                Expires::Jiffy(jiffy) => {
+                Expires::Jiffy { jiffy, kind: Some(flags) } => self.arm_wheel(u.id, u.cpu, jiffy, flags),
+                Expires::Jiffy { jiffy, kind: None } => {
+                    self.unknown_kind.insert(u.id);
                     self.local.arm(u.id, u.cpu, self.jiffy_at(u.cpu, jiffy));
                 }
             }
@@ -228,12 +241,12 @@ impl<'a> Armed<'a> {
         }
     }
 
-    fn arm_wheel(&mut self, id: u64, jiffy: u64, flags: TimerFlags) {
+    fn arm_wheel(&mut self, id: u64, cpu: u32, jiffy: u64, flags: TimerFlags) {
         self.disarm_wheel(id);
+        self.unknown_kind.remove(&id);
         if flags.deferrable() {
             return;
         }
-        let cpu = flags.cpu();
         let migrates = (self.facts.timer_migration || !self.facts.migration_known) && !flags.pinned();
         let at = self.jiffy_at(cpu, jiffy);
         let base = if migrates { &mut self.global } else { &mut self.local };
@@ -269,6 +282,15 @@ impl<'a> Armed<'a> {
         if tick { Fired::Tick(due) } else { Fired::Hrtimer(due) }
     }
 
+    /// A timer is armed on `cpu` for `at` that was armed for `before`. The clock event is programmed for what comes first.
+    fn moves(&mut self, cpu: u32, before: Option<i64>, at: Option<i64>) {
+        if self.facts.kernel.cancels_lazily() {
+            let of = self.lingering.entry(cpu).or_default();
+            of.extend(before);
+            of.retain(|expires| at.is_none_or(|at| *expires < at));
+        }
+    }
+
     /// A timer is cancelled, or on older kernels about to expire.
     fn cancel_hrtimer(&mut self, e: &Event, hrtimer: u64) {
         if self.facts.no_cancels.contains(&(hrtimer, e.ts_ns)) {
@@ -282,8 +304,8 @@ impl<'a> Armed<'a> {
         if let Some(expires) = tick.or(other) {
             self.cancelled.hold(e, hrtimer, expires);
         }
-        if let Some(expires) = other.filter(|_| self.facts.kernel.cancels_lazily()) {
-            self.lingering.entry(e.cpu).or_default().insert(hrtimer, expires);
+        if let Some(expires) = tick.or(other).filter(|_| self.facts.kernel.cancels_lazily()) {
+            self.lingering.entry(e.cpu).or_default().insert(expires);
         }
     }
 
@@ -337,25 +359,43 @@ impl<'a> Armed<'a> {
         let (hrtimer_at, id) = self.hrtimers.first(cpu);
         if !self.facts.hrtimers() {
             let (confidence, programmed) = (Confidence::Assumed, Confidence::Assumed);
-            return NextTimers { hrtimer_at, wheel_at: NEVER_NS, confidence, at_most: false, programmed };
+            let (wheel_at, stale_event_at) = (NEVER_NS, NEVER_NS);
+            return NextTimers {
+                hrtimer_at,
+                wheel_at,
+                stale_event_at,
+                confidence,
+                at_most: false,
+                programmed,
+            };
         }
         let mut known = self.facts.hrtimers_known().max(self.facts.stops_known(cpu));
         let (wheel_at, confidence) = self.wheel(cpu, ts_ns, stopped, last_awake);
         let tick_at = if stopped { wheel_at } else { self.facts.grid(cpu).after(ts_ns) as i64 };
-        let (hrtimer_at, id) = match self.programmed.get(&cpu) {
-            // For something that is neither: a timer that was cancelled since, or that nobody was seen to arm.
-            Some(&at) if at < hrtimer_at.min(tick_at).saturating_sub(SAME_NS) => (at, UNKNOWN_TIMER),
-            _ => (hrtimer_at, id),
+        let lingering = self.lingering.get(&cpu);
+        let lingers = |at: i64| {
+            lingering.is_some_and(|of| {
+                of.range(at.saturating_sub(SAME_NS)..=at.saturating_add(SAME_NS)).next().is_some()
+            })
         };
-        let lingers =
-            self.lingering.get(&cpu).and_then(|of| of.values().filter(|at| **at > ts_ns as i64).min());
-        let (hrtimer_at, id) = match lingers {
-            Some(&at) if self.facts.rearms == 0 && at < hrtimer_at => {
-                known = known.max(Confidence::Bounded);
-                (at, UNKNOWN_TIMER)
+        let mut stale_event_at = NEVER_NS;
+        let (hrtimer_at, id) = match self.programmed.get(&cpu) {
+            Some(&at) if at < hrtimer_at.min(tick_at).saturating_sub(SAME_NS) => {
+                if lingers(at) {
+                    stale_event_at = at;
+                    (hrtimer_at, id)
+                } else {
+                    // For one that nobody was seen to arm.
+                    (at, UNKNOWN_TIMER)
+                }
             }
             _ => (hrtimer_at, id),
         };
+        let first = lingering.and_then(|of| of.range(ts_ns as i64 + 1..).next());
+        if let Some(&first) = first.filter(|at| self.facts.rearms == 0 && **at < hrtimer_at.min(tick_at)) {
+            known = known.max(Confidence::Bounded);
+            stale_event_at = first;
+        }
         let from_above = |other: i64| hrtimer_at < other && self.upper.contains(&id);
         let worst = |known: Confidence, other: i64| {
             if from_above(other) { known.max(Confidence::Bounded) } else { known }
@@ -365,8 +405,9 @@ impl<'a> Armed<'a> {
         NextTimers {
             hrtimer_at,
             wheel_at,
+            stale_event_at,
             confidence,
-            at_most: confidence == Confidence::Bounded,
+            at_most: confidence == Confidence::Bounded && !self.is_unknown_kind(cpu, wheel_at),
             programmed: worst(known.max(of_tick), tick_at),
         }
     }
@@ -402,8 +443,14 @@ impl<'a> Armed<'a> {
         } else {
             moves && self.facts.cpus.len() > 1
         };
-        let guess = guess && !soon;
+        let guess = guess && !soon || self.is_unknown_kind(cpu, wheel_at);
         (wheel_at, if guess { known.max(Confidence::Bounded) } else { known })
+    }
+
+    /// Whether nothing shows that `cpu` waits for its first wheel timer, which expires at `wheel_at`, when it is idle.
+    fn is_unknown_kind(&self, cpu: u32, wheel_at: i64) -> bool {
+        let (local, id) = self.local.first(cpu);
+        wheel_at == local && self.unknown_kind.contains(&id)
     }
 }
 

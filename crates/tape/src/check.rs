@@ -131,7 +131,12 @@ fn check_period(piece: &Piece, ended_ns: Option<u64>, together_ns: &mut u64) -> 
         let stay_ns = piece.stay_ns();
         return Err(format!("{stay_ns} ns long; expected an hour at most, {LONGEST_STAY_NS} ns"));
     }
-    for (timer, rel_ns) in [("hrtimer", piece.hrtimer_ns), ("timer of the wheel", piece.wheel_ns)] {
+    let timers = [
+        ("hrtimer", piece.hrtimer_ns),
+        ("timer of the wheel", piece.wheel_ns),
+        ("programmed event", piece.stale_event_ns),
+    ];
+    for (timer, rel_ns) in timers {
         if rel_ns != NEVER_NS && rel_ns.unsigned_abs() > LATEST_NS {
             return Err(format!(
                 "a {timer} in {rel_ns} ns; expected {LATEST_NS} ns at most, or {NEVER_NS} for none"

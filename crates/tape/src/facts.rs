@@ -9,6 +9,7 @@ use crate::io_waits::IoWaits;
 use crate::irq_class::IrqClass;
 use crate::kernel::Kernel;
 use crate::offset::Offsets;
+use crate::rcu_softirq::Shortest;
 use crate::unseen::Unseen;
 
 /// Above this an hrtimer's expiry is on `CLOCK_REALTIME`, ns: 2001-09-09, long before any recording.
@@ -131,6 +132,9 @@ pub(crate) struct Facts {
     pub(crate) deepest_state: u32,
     /// The least that it usually takes from the end of a wake's handlers to the switch to a task, ns.
     pub(crate) leaving_ns: Option<u64>,
+    /// What the recording of one event takes, ns, or 0.
+    pub(crate) event_ns: u32,
+    pub(crate) rcu_runs: Shortest,
     /// No idle events at all: idle is the time of the idle task.
     pub(crate) by_switches: bool,
 }

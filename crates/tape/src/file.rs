@@ -8,8 +8,8 @@
 use std::io::{self, BufWriter, Read, Seek, Write};
 
 use idlewise_model::{
-    Change, Confidence, CpuTape, Health, HealthKind, Note, Piece, PieceFlags, Pieces, PiecesError, Source,
-    Tape, TapeCpu, TapeInput, TickGrid, WakeCause,
+    Change, Confidence, CpuTape, Health, HealthKind, NEVER_NS, Note, Piece, PieceFlags, Pieces, PiecesError,
+    Source, Tape, TapeCpu, TapeInput, TickGrid, WakeCause,
 };
 use serde::{Deserialize, Serialize};
 use tempfile::{SpooledData, SpooledTempFile};
@@ -21,7 +21,7 @@ use crate::check::check;
 const MAGIC: &[u8; 6] = b"IWTAPE";
 /// Version that this program writes.
 pub const VERSION: u16 = 4;
-/// The oldest that it reads. It lacks the last number, [`Tape::stood_still_ns`].
+/// The oldest that it reads. It lacks what comes after the CPUs.
 const OLDEST: u16 = 3;
 const HEADER: usize = 16;
 const ZSTD_LEVEL: i32 = 9;
@@ -78,6 +78,17 @@ struct Stored {
     health: Vec<(String, u64, String)>,
     cpus: Vec<StoredCpu>,
     stood_still_ns: u64,
+    /// More of each CPU; none in version 3.
+    more: Vec<StoredMore>,
+}
+
+/// What version 3 does not have of a CPU.
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(Serialize))]
+struct StoredMore {
+    event_ns: u32,
+    /// Nothing for [`NEVER_NS`].
+    stale_event: Vec<Option<i64>>,
 }
 
 /// A CPU's tape with its idle periods as columns.
@@ -240,7 +251,12 @@ fn put_tape(tape: &Tape, out: &mut impl Write) -> Result<(), TapeFileError> {
         put_column(pieces, out, |p| p.cause as u8)?;
         put_column(pieces, out, |p| p.flags.0)?;
     }
-    put(&tape.stood_still_ns, out)
+    put(&(tape.stood_still_ns, tape.cpus.len()), out)?;
+    for cpu in &tape.cpus {
+        put(&cpu.event_ns, out)?;
+        put_column(&cpu.pieces, out, |p| Some(p.stale_event_ns).filter(|ns| *ns != NEVER_NS))?;
+    }
+    Ok(())
 }
 
 /// Writes one value of each idle period.
@@ -284,7 +300,7 @@ pub fn read(bytes: &[u8]) -> Result<Tape, TapeFileError> {
     if !(OLDEST..=VERSION).contains(&found) {
         return Err(TapeFileError::Version { found });
     }
-    let lacks_standstill = found == OLDEST;
+    let lacks_the_end = found == OLDEST;
     let expected = u64::from_le_bytes(number(8, HEADER)?.try_into().unwrap_or_default());
     let packed = bytes.get(HEADER..).unwrap_or_default();
     let found = xxh3_64(packed);
@@ -299,26 +315,38 @@ pub fn read(bytes: &[u8]) -> Result<Tape, TapeFileError> {
     if plain.len() as u64 > largest {
         return Err(content(format!("unpacks to more than {largest} bytes, which no recording does")));
     }
-    if lacks_standstill {
-        plain.push(0);
+    if lacks_the_end {
+        // No standstill, and no more of any CPU.
+        plain.extend([0, 0]);
     }
     let (stored, rest): (Stored, _) =
         postcard::take_from_bytes(&plain).map_err(|e| content(e.to_string()))?;
     if !rest.is_empty() {
         return Err(content(format!("{} bytes after the end", rest.len())));
     }
-    let tape = stored.into_tape()?;
+    let tape = stored.into_tape(lacks_the_end)?;
     check(&tape).map_err(content)?;
     Ok(tape)
 }
 
 impl Stored {
-    fn into_tape(self) -> Result<Tape, TapeFileError> {
+    fn into_tape(self, lacks_the_end: bool) -> Result<Tape, TapeFileError> {
         let mut health = Health::default();
         for (name, count, first) in self.health {
             let kind = HealthKind::from_name(&name)
                 .ok_or_else(|| TapeFileError::Content(format!("unknown health counter {name:?}")))?;
             health.add(kind, count, || first);
+        }
+        let more: Vec<Option<StoredMore>> = match lacks_the_end {
+            true => self.cpus.iter().map(|_| None).collect(),
+            false => self.more.into_iter().map(Some).collect(),
+        };
+        if more.len() != self.cpus.len() {
+            return Err(TapeFileError::Content(format!(
+                "{} CPUs, and more of {}",
+                self.cpus.len(),
+                more.len()
+            )));
         }
         let notes: Result<_, String> = self.notes.into_iter().map(Note::try_from).collect();
         Ok(Tape {
@@ -326,15 +354,21 @@ impl Stored {
             inputs: self.inputs,
             notes: notes.map_err(TapeFileError::Content)?,
             health,
-            cpus: self.cpus.into_iter().map(StoredCpu::into_tape).collect::<Result<_, _>>()?,
+            cpus: self
+                .cpus
+                .into_iter()
+                .zip(more)
+                .map(|(cpu, more)| cpu.into_tape(more))
+                .collect::<Result<_, _>>()?,
             stood_still_ns: self.stood_still_ns,
         })
     }
 }
 
 impl StoredCpu {
-    fn into_tape(self) -> Result<CpuTape, TapeFileError> {
+    fn into_tape(self, more: Option<StoredMore>) -> Result<CpuTape, TapeFileError> {
         let n = self.start.len();
+        let more = more.unwrap_or_else(|| StoredMore { event_ns: 0, stale_event: vec![None; n] });
         let lengths = [
             self.wake.len(),
             self.hrtimer.len(),
@@ -348,17 +382,19 @@ impl StoredCpu {
             self.state.len(),
             self.cause.len(),
             self.flags.len(),
+            more.stale_event.len(),
         ];
         if lengths.iter().any(|len| *len != n) {
             return Err(TapeFileError::Content(format!("CPU {}: columns of different length", self.cpu)));
         }
         let mut start_ns = 0u64;
-        let rows = self.start.iter().zip(&self.wake).zip(&self.hrtimer).zip(&self.wheel);
+        let rows =
+            self.start.iter().zip(&self.wake).zip(&self.hrtimer).zip(&self.wheel).zip(&more.stale_event);
         let lags = self.exit_lag.iter().zip(&self.response).zip(&self.handler).zip(&self.entry_lag);
         let small = self.util.iter().zip(&self.iowait).zip(&self.state).zip(&self.cause).zip(&self.flags);
         let mut pieces = Vec::with_capacity(n);
         for (
-            ((((d, wake), hrtimer), wheel), (((exit_lag, response), handler), entry_lag)),
+            (((((d, wake), hrtimer), wheel), stale_event), (((exit_lag, response), handler), entry_lag)),
             ((((util, iowait), state), cause), flags),
         ) in rows.zip(lags).zip(small)
         {
@@ -374,6 +410,7 @@ impl StoredCpu {
                 wake_ns: *wake,
                 hrtimer_ns: *hrtimer,
                 wheel_ns: *wheel,
+                stale_event_ns: stale_event.unwrap_or(NEVER_NS),
                 exit_lag_ns: *exit_lag,
                 response_ns: *response,
                 handler_ns: *handler,
@@ -394,6 +431,7 @@ impl StoredCpu {
             latency: self.latency,
             disabled: self.disabled,
             sends: self.sends,
+            event_ns: more.event_ns,
         })
     }
 }

@@ -12,6 +12,7 @@
 mod armed;
 mod causes;
 mod check;
+mod event_cost;
 mod facts;
 pub mod file;
 mod grid;
@@ -22,6 +23,7 @@ mod leaving;
 mod maker;
 mod offset;
 mod pelt;
+mod rcu_softirq;
 mod spool;
 mod standstill;
 mod survey;

@@ -18,6 +18,7 @@ use idlewise_platform::Platform;
 
 use crate::armed::Armed;
 use crate::facts::{Facts, TickShownBy};
+use crate::rcu_softirq::Runs;
 use crate::spool::{Limits, Spool};
 use crate::standstill::Standstill;
 use crate::util::Utilisation;
@@ -34,6 +35,7 @@ pub(crate) struct Maker<'a> {
     cpus: BTreeMap<u32, Cpu>,
     quiet: Quiet,
     armed: Armed<'a>,
+    rcu_runs: Runs,
     util: Utilisation,
     spool: Spool,
     /// Without `tick_stop` events, `timer_base_idle` tells.
@@ -58,6 +60,7 @@ impl<'a> Maker<'a> {
             cpus: facts.cpus.keys().map(|cpu| (*cpu, Cpu::default())).collect(),
             quiet: Quiet::default(),
             armed: Armed::new(facts),
+            rcu_runs: Runs::default(),
             util: Utilisation::new(
                 machine,
                 facts.cpus.iter().map(|(cpu, seen)| (*cpu, seen.highest_khz)),
@@ -84,6 +87,10 @@ impl<'a> Maker<'a> {
         }
         if self.facts.by_switches {
             self.idle_task(e);
+        }
+        if let Some(run) = self.rcu_runs.event(e) {
+            let (grid, kind) = (self.facts.grid(e.cpu), self.facts.rcu_runs.kind(&run));
+            self.cpu(e.cpu).rcu_ran(run.begin_ns, kind, grid);
         }
         match e.kind {
             EventKind::CpuIdle { cpu, state: Some(state) } => self.entry(cpu, e.ts_ns, Some(state)),

@@ -172,6 +172,7 @@ mod tests {
             wake_ns: u64::MAX - n,
             hrtimer_ns: -(n as i64) << 40,
             wheel_ns: i64::MAX - n as i64,
+            stale_event_ns: (n as i64) << 35,
             exit_lag_ns: u32::MAX - n as u32,
             response_ns: 3 << 20,
             handler_ns: 5 << 10,

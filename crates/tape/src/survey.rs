@@ -7,6 +7,7 @@ use idlewise_model::{Event, EventKind, TickGrid, Vector};
 use idlewise_platform::Platform;
 use idlewise_trace::{Events, TraceMeta};
 
+use crate::event_cost::EventCost;
 use crate::facts::{CpuSeen, Facts};
 use crate::grid::{find_grids, period_after};
 use crate::io_waits;
@@ -14,6 +15,7 @@ use crate::irq_class::IrqClass;
 use crate::kernel::{Kernel, Wheel};
 use crate::leaving::Leaving;
 use crate::offset::OffsetFinder;
+use crate::rcu_softirq;
 use crate::unseen::{Finder, Found};
 
 /// Functions that handle the tick's hrtimer: the older and the newer name (`governor-behaviour.md` 14), and the one
@@ -36,6 +38,8 @@ pub(crate) struct Survey<'a> {
     finder: Finder,
     offsets: OffsetFinder,
     leaving: Leaving,
+    event_cost: EventCost,
+    rcu: rcu_softirq::Lengths,
     io_waits: io_waits::Finder,
     wheel: Wheel,
     jiffies: Vec<(u64, u64)>,
@@ -76,6 +80,8 @@ impl<'a> Survey<'a> {
             finder: Finder::default(),
             offsets: OffsetFinder::default(),
             leaving: Leaving::default(),
+            event_cost: EventCost::default(),
+            rcu: rcu_softirq::Lengths::default(),
             io_waits: io_waits::Finder::default(),
             wheel: Wheel::default(),
             jiffies: Vec::new(),
@@ -102,6 +108,8 @@ impl<'a> Survey<'a> {
     pub(crate) fn event(&mut self, event: &Event, events: &Events<'_>) {
         self.finder.event(event);
         self.leaving.event(event);
+        self.event_cost.event(event);
+        self.rcu.event(event);
         self.io_waits.event(event);
         self.wheel.event(event);
         self.offsets.event(event.ts_ns);
@@ -241,6 +249,8 @@ impl<'a> Survey<'a> {
             f.offsets.start_at_zero();
         }
         f.leaving_ns = self.leaving.least_ns();
+        f.event_ns = self.event_cost.ns();
+        f.rcu_runs = self.rcu.finish(f.event_ns);
         f.io_waits = self.io_waits.finish();
         self.wheel.tell(&mut f.kernel);
         f.kernel.rearms(f.rearms);

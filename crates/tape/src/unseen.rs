@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use idlewise_model::{Event, EventKind};
+use idlewise_model::{Event, EventKind, TimerFlags};
 
 use crate::timers::Cancelled;
 
@@ -31,8 +31,19 @@ pub(crate) enum Expires {
     At(i64),
     /// An hrtimer, for this time or a little earlier: the clock when its handler ran.
     By(i64),
-    /// A wheel timer, for this jiffy.
-    Jiffy(u64),
+    /// A wheel timer, for this jiffy. Its kind, where another arming shows it; the CPU in it is that arming's.
+    Jiffy { jiffy: u64, kind: Option<TimerFlags> },
+}
+
+/// What armings that were recorded show of the kinds of wheel timers. A timer keeps its kind: who sets it up decides it.
+#[derive(Debug, Default)]
+struct Kinds {
+    /// By timer: its function, and the kind.
+    timers: BTreeMap<u64, (u64, TimerFlags)>,
+    /// By function: the kind of all its timers, nothing where they differ.
+    functions: BTreeMap<u64, Option<TimerFlags>>,
+    /// Unseen armings of each timer and function whose kind is not known yet.
+    open: BTreeMap<(u64, u64), Vec<usize>>,
 }
 
 /// Follows all timers through a recording.
@@ -44,6 +55,7 @@ pub(crate) struct Finder {
     /// By CPU: the handler that runs there belongs to an unseen arming.
     handling: BTreeMap<u32, usize>,
     found: Vec<Unseen>,
+    kinds: Kinds,
     /// Hrtimers that fired on another CPU than they were armed on: id and time of arming, then the CPU that they fired
     /// on.
     moved: BTreeMap<(u64, u64), u32>,
@@ -111,7 +123,10 @@ impl Finder {
                 seen.disarm(e);
                 self.cancelled.hold(e, id, before);
             }
-            EventKind::TimerStart { timer, .. } => self.timers.entry(timer).or_default().arm(e),
+            EventKind::TimerStart { timer, function, flags, .. } => {
+                self.timers.entry(timer).or_default().arm(e);
+                self.kinds.armed(timer, function, flags, &mut self.found);
+            }
             EventKind::TimerCancel { timer } => {
                 let seen = self.timers.entry(timer).or_default();
                 seen.cancelled = seen.armed.is_none().then_some(e.cpu);
@@ -121,10 +136,11 @@ impl Finder {
                     seen.last_ns = e.ts_ns;
                 }
             }
-            EventKind::TimerExpireEntry { timer, now, .. } => {
+            EventKind::TimerExpireEntry { timer, function, now } => {
                 let seen = self.timers.entry(timer).or_default();
                 if let Some(cpu) = seen.cancelled.take() {
-                    let expires = Expires::Jiffy(now);
+                    let kind = self.kinds.of(timer, function, self.found.len());
+                    let expires = Expires::Jiffy { jiffy: now, kind };
                     self.handling.insert(e.cpu, self.found.len());
                     self.found.push(Unseen { id: timer, cpu, since_ns: seen.last_ns, expires });
                 }
@@ -206,8 +222,45 @@ impl Finder {
     }
 
     pub(crate) fn finish(mut self) -> Found {
+        self.kinds.by_function(&mut self.found);
         self.found.sort_by_key(|u| u.since_ns);
         Found { unseen: self.found, moved: self.moved, no_cancels: self.no_cancels }
+    }
+}
+
+impl Kinds {
+    /// `timer` is armed with `flags`: so it was each time that nobody was seen to arm it.
+    fn armed(&mut self, timer: u64, function: u64, flags: TimerFlags, found: &mut [Unseen]) {
+        self.timers.insert(timer, (function, flags));
+        let of_all = self.functions.entry(function).or_insert(Some(flags));
+        *of_all = of_all.filter(|all| all.same_kind(flags));
+        for n in self.open.remove(&(timer, function)).unwrap_or_default() {
+            set_kind(found, n, flags);
+        }
+    }
+
+    /// The kind of `timer`, whose unseen arming is the `n`th.
+    fn of(&mut self, timer: u64, function: u64, n: usize) -> Option<TimerFlags> {
+        let known = self.timers.get(&timer).filter(|(of, _)| *of == function).map(|(_, kind)| *kind);
+        if known.is_none() {
+            self.open.entry((timer, function)).or_default().push(n);
+        }
+        known
+    }
+
+    /// What the timers show that were armed for the same function, for those that were never seen to be armed themselves.
+    fn by_function(self, found: &mut [Unseen]) {
+        for ((_, function), these) in self.open {
+            if let Some(kind) = self.functions.get(&function).copied().flatten() {
+                these.into_iter().for_each(|n| set_kind(found, n, kind));
+            }
+        }
+    }
+}
+
+fn set_kind(found: &mut [Unseen], n: usize, of: TimerFlags) {
+    if let Some(Unseen { expires: Expires::Jiffy { kind, .. }, .. }) = found.get_mut(n) {
+        *kind = Some(of);
     }
 }
 

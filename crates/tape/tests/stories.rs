@@ -377,6 +377,34 @@ fn a_tick_kept_for_rcu_is_marked() {
     assert_eq!((needed(Some(RCU_SOFTIRQ)), needed(None), needed(Some(TIMER_SOFTIRQ))), (true, false, false));
 }
 
+/// Whether a tick was kept for RCU where its softirq ran so long before and after the stay, ns, and 900 ns at other times.
+fn kept_for_rcu(before_ns: u64, after_ns: u64) -> (bool, Confidence) {
+    let mut s = with_timer(200 * MS);
+    for k in 0..30 {
+        s.softirq(0, TICK + (20 + 10 * k) * US, RCU_SOFTIRQ, 900);
+    }
+    s.softirq(0, TICK + 500 * US, RCU_SOFTIRQ, before_ns);
+    s.rest(0, TICK + MS);
+    s.idle(0, TICK + MS + US, 0);
+    s.exit(0, TICK + T + 3 * US);
+    s.timer_irq(0, TICK + T + 4 * US);
+    s.fire(0, TICK + T + 5 * US, tick_timer(0), TICK_FN, TICK + T + 4 * US);
+    s.raise(0, TICK + T + 6 * US, RCU_SOFTIRQ);
+    s.timer_irq_end(0, TICK + T + 8 * US);
+    s.softirq(0, TICK + T + 9 * US, RCU_SOFTIRQ, after_ns);
+    s.switch(0, TICK + T + 30 * US, RUNNING, 42);
+    s.tick_stop(0, TICK + 5 * MS);
+    let p = only(&s.tape());
+    (has(&p, PieceFlags::TICK_NEEDED), p.timer_confidence())
+}
+
+#[test]
+fn a_softirq_of_rcu_that_finds_nothing_to_do_does_not_keep_the_tick() {
+    assert_eq!(kept_for_rcu(900, 900), (false, Confidence::Bounded));
+    assert_eq!(kept_for_rcu(900, 1_500), (true, Confidence::Bounded));
+    assert_eq!(kept_for_rcu(1_500, 900), (true, Confidence::Bounded));
+}
+
 /// Four stays of one visit: the tick ends the second, third and fourth, another CPU the first; after the last RCU asks for its
 /// softirq. Which of them waited for it, where the tick was stopped in the stay `stopped`?
 fn waited_for_rcu(stopped: Option<u64>) -> Vec<bool> {

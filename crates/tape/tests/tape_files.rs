@@ -26,16 +26,17 @@ fn timer() -> impl Strategy<Value = i64> {
 fn pieces() -> impl Strategy<Value = (u64, Piece)> {
     let gap = prop_oneof![4 => 0u64..10_000_000_000, 1 => Just(0), 1 => 0..2 * HOUR_NS];
     let wake = prop_oneof![4 => 0u64..10_000_000_000, 1 => Just(0), 1 => 0..HOUR_NS - u64::from(u32::MAX)];
-    let times = (gap, wake, timer(), timer());
+    let times = (gap, wake, timer(), timer(), timer());
     let lags = (any::<u32>(), any::<u32>(), any::<u32>(), any::<u32>());
     let states = prop_oneof![0..MAX_STATES as u8, Just(Piece::NO_STATE), Just(Piece::NO_GOVERNOR)];
     let small = (0..=UTIL_MAX, any::<u16>(), states, 0u8..8, any::<u16>());
-    (times, lags, small).prop_map(|((gap_ns, wake_ns, hrtimer_ns, wheel_ns), lags, small)| {
+    (times, lags, small).prop_map(|((gap_ns, wake_ns, hrtimer_ns, wheel_ns, stale_event_ns), lags, small)| {
         let piece = Piece {
             start_ns: 0,
             wake_ns,
             hrtimer_ns,
             wheel_ns,
+            stale_event_ns,
             exit_lag_ns: lags.0,
             response_ns: lags.1,
             handler_ns: lags.2,
@@ -80,8 +81,9 @@ fn cpus() -> impl Strategy<Value = Vec<CpuTape>> {
     let pieces = (start(), prop::collection::vec(pieces(), 0..20)).prop_map(|(at_ns, all)| row(at_ns, all));
     let limits = changes(0..=NO_LATENCY_LIMIT_NS);
     let sends = prop::option::of((0..4_u16).prop_map(Confidence::from_bits));
-    let cpu = (usable, grid, any::<u32>(), pieces, limits, changes(any::<u16>()), sends).prop_map(
-        |(usable, tick, tick_handler_ns, pieces, latency, disabled, sends)| CpuTape {
+    let costs = (any::<u32>(), any::<u32>());
+    let cpu = (usable, grid, costs, pieces, limits, changes(any::<u16>()), sends).prop_map(
+        |(usable, tick, (tick_handler_ns, event_ns), pieces, latency, disabled, sends)| CpuTape {
             cpu: 0,
             usable,
             tick,
@@ -90,6 +92,7 @@ fn cpus() -> impl Strategy<Value = Vec<CpuTape>> {
             latency,
             disabled,
             sends,
+            event_ns,
         },
     );
     let numbers = prop::collection::btree_set(0..=HIGHEST_CPU, 0..4);
@@ -174,6 +177,7 @@ fn piece(start_ns: u64) -> Piece {
         wake_ns: 1_000,
         hrtimer_ns: 1_000,
         wheel_ns: i64::MAX,
+        stale_event_ns: i64::MAX,
         exit_lag_ns: 50,
         response_ns: 50,
         handler_ns: 5,
@@ -209,6 +213,7 @@ fn small() -> Tape {
             latency: vec![Change { at_ns: 5, value: 0 }],
             disabled: vec![Change { at_ns: 6, value: 2 }],
             sends: Some(Confidence::Bounded),
+            event_ns: 90,
         }],
         stood_still_ns: 5,
     }
@@ -283,7 +288,7 @@ fn change(tape: &mut Tape, n: usize, how: impl Fn(&mut Piece)) {
 #[test]
 fn two_tapes_that_differ_in_one_number_are_two_files() {
     let bytes = write(&small()).unwrap();
-    let changes: [fn(&mut Tape); 12] = [
+    let changes: [fn(&mut Tape); 14] = [
         |t| t.source.first_ns += 1,
         |t| t.source.governor.push('x'),
         |t| t.inputs[0].counts[3] += 1,
@@ -292,10 +297,12 @@ fn two_tapes_that_differ_in_one_number_are_two_files() {
         |t| t.cpus[0].usable = TapeCpu::Unusable(String::new()),
         |t| t.cpus[0].tick.phase_ns += 1,
         |t| change(t, 3, |p| p.wheel_ns = -1),
+        |t| change(t, 3, |p| p.stale_event_ns = 700),
         |t| change(t, 19, |p| p.handler_ns += 1),
         |t| change(t, 0, |p| p.flags.set(PieceFlags::AFTER_GAP, true)),
         |t| t.cpus[0].latency[0].value = 1,
         |t| t.cpus[0].disabled[0].at_ns += 1,
+        |t| t.cpus[0].event_ns += 1,
     ];
     for (i, change) in changes.iter().enumerate() {
         let mut other = small();
@@ -311,7 +318,7 @@ type Absurdity = fn(&mut Tape);
 
 #[test]
 fn absurd_numbers_are_refused_by_place_with_what_was_expected() {
-    let absurd: [(Absurdity, &[&str]); 24] = [
+    let absurd: [(Absurdity, &[&str]); 25] = [
         (|t| t.source.last_ns = LATEST_NS, &["from 0 ns", "below 2305843009213693952 ns"]),
         (|t| t.source.first_ns = 100_001, &["from 100001 ns to 100000 ns", "in order"]),
         (|t| t.source.events = u64::MAX, &["18446744073709551615 events"]),
@@ -336,6 +343,7 @@ fn absurd_numbers_are_refused_by_place_with_what_was_expected() {
         (|t| change(t, 3, |p| p.wake_ns = 6_000), &["CPU 0", "idle period 5 of 20", "21050 ns or later"]),
         (|t| change(t, 3, |p| p.hrtimer_ns = NEVER_NS - 1), &["CPU 0", "idle period 4 of 20", "hrtimer"]),
         (|t| change(t, 3, |p| p.wheel_ns = i64::MIN), &["CPU 0", "idle period 4 of 20", "wheel"]),
+        (|t| change(t, 3, |p| p.stale_event_ns = -i64::MAX), &["CPU 0", "idle period 4 of 20", "programmed"]),
         (|t| change(t, 3, |p| p.util = UTIL_MAX + 1), &["CPU 0", "idle period 4 of 20", "1024"]),
         (|t| change(t, 3, |p| p.state = MAX_STATES as u8), &["CPU 0", "idle period 4 of 20", "one of 10"]),
         (

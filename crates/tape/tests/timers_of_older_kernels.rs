@@ -146,7 +146,11 @@ fn same_without_and_with(name: &str, formats: &[(&str, Write)]) {
                 let differ = left.iter().zip(&right).find(|(l, r)| l != r);
                 assert_eq!(differ, None, "{at}, CPU {}", a.cpu);
             }
-            assert_eq!(without.cpus, with.cpus, "{at}");
+            // More events lie closer together.
+            let of_all = |tape: &Tape| -> Vec<CpuTape> {
+                tape.cpus.iter().map(|cpu| CpuTape { event_ns: 0, ..cpu.clone() }).collect()
+            };
+            assert_eq!(of_all(&without), of_all(&with), "{at}");
             assert_eq!(without.inputs, with.inputs, "{at}");
             assert_eq!((&without.notes, &without.health), (&with.notes, &with.health), "{at}");
         }

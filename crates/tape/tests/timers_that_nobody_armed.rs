@@ -143,3 +143,43 @@ fn where_stops_are_not_recorded_the_wheel_tells_that_it_sleeps() {
     assert_eq!(taken_over(&["tick_stop"], |s, at| s.base_idle(1, at, 1)), far);
     assert_eq!(taken_over(&["tick_stop"], |s, at| s.base_idle(0, at, 0)), None);
 }
+
+/// Until which time, and how surely, CPU 0 waits for a wheel timer that was armed before the recording began and fires four
+/// jiffies later, where `others` are armed, too.
+fn waits_for_wheel(others: impl Fn(&mut Story)) -> (Option<u64>, Confidence) {
+    let mut s = Story::new(2);
+    s.prelude(0);
+    s.switch(1, TICK, RUNNING, 50);
+    nap(&mut s, TICK + MS, 42);
+    s.tick(0, TICK + 4 * T, TICK + 4 * T);
+    s.wheel_fires(0, TICK + 4 * T + 10 * US, WHEEL, JIFFY + 4);
+    others(&mut s);
+    let p = stays(&s.tape(), 0)[0];
+    let at = (p.wheel_ns != NEVER_NS).then(|| p.start_ns.saturating_add_signed(p.wheel_ns));
+    (at, p.timer_confidence())
+}
+
+#[test]
+fn a_wheel_timer_that_nobody_armed_is_of_the_kind_that_it_is_later() {
+    let later = |flags: u32| {
+        move |s: &mut Story| {
+            s.wheel(0, TICK + 4 * T + 20 * US, WHEEL, JIFFY + 90, JIFFY + 90, JIFFY + 4, flags);
+        }
+    };
+    let fires = Some(TICK + 4 * T);
+    assert_eq!(waits_for_wheel(later(DEFERRABLE)), (None, Confidence::Derived));
+    assert_eq!(waits_for_wheel(later(PINNED)), (fires, Confidence::Derived));
+}
+
+#[test]
+fn else_it_is_of_the_kind_of_all_timers_of_its_function() {
+    let other = |s: &mut Story, n: u64, flags| {
+        s.wheel(0, TICK + 4 * T + (20 + n) * US, WHEEL + 64 * n, JIFFY + 90, JIFFY + 90, JIFFY + 4, flags);
+    };
+    let fires = Some(TICK + 4 * T);
+    assert_eq!(waits_for_wheel(|s| other(s, 1, DEFERRABLE)), (None, Confidence::Derived));
+    assert_eq!(waits_for_wheel(|s| other(s, 1, PINNED)), (fires, Confidence::Derived));
+    let both = |s: &mut Story| (other(s, 1, DEFERRABLE), other(s, 2, PINNED)).0;
+    assert_eq!(waits_for_wheel(both), (fires, Confidence::Bounded), "an idle CPU may not wait for it");
+    assert_eq!(waits_for_wheel(|_| ()), (fires, Confidence::Bounded));
+}

@@ -212,6 +212,7 @@ impl Scene {
                     at_ns: now_ns + row.woken_ns,
                     hrtimer_at_ns: row.timer_ns.map_or(NEVER_AT_NS, |ns| now_ns + ns),
                     wheel_at_ns: NEVER_AT_NS,
+                    stale_event_at_ns: NEVER_AT_NS,
                     exit_lag_ns: row.exit_ns.map_or(0, |ns| u32::try_from(ns).unwrap()),
                     response_ns: 0,
                     handler_ns: 2_000,

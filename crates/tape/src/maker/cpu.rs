@@ -4,6 +4,7 @@
 use idlewise_model::{Confidence, Counted, GovernorName, Piece};
 
 use crate::causes::Evidence;
+use crate::rcu_softirq::RunKind;
 use crate::spool::Stays;
 
 /// What is known of a CPU so far.
@@ -48,6 +49,8 @@ pub(super) struct Cpu {
     pub(super) wakes: [u64; 4],
     /// RCU's requests for its softirq, as far as they can still matter.
     pub(super) rcu_requests: Vec<RcuRequest>,
+    /// The runs of its softirq, likewise, and the last one before.
+    pub(super) rcu_runs: Vec<RcuRun>,
     /// When RCU was last seen not to need this CPU's tick, ns.
     pub(super) no_callbacks_ns: u64,
 }
@@ -91,4 +94,13 @@ pub(super) struct RcuRequest {
     pub(super) at_ns: u64,
     /// Stays that began since then, with their tick kept, waited for the same.
     pub(super) since_ns: u64,
+}
+
+/// A run of RCU's softirq on a CPU.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RcuRun {
+    pub(super) begin_ns: u64,
+    pub(super) kind: RunKind,
+    /// Some stay is so near that it may have waited for this.
+    pub(super) is_near: bool,
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Ticks that were kept for RCU.
 
-use idlewise_model::{Piece, PieceFlags, TickGrid, WakeCause};
+use idlewise_model::{Confidence, Piece, PieceFlags, TickGrid, WakeCause};
 
-use super::cpu::{Cpu, RcuRequest};
+use super::cpu::{Cpu, RcuRequest, RcuRun};
+use crate::rcu_softirq::RunKind;
 
 /// RCU's request for its softirq follows the tick this soon, ns.
 const AFTER_TICK_NS: u64 = 1_000_000;
@@ -25,34 +26,73 @@ pub(super) fn horizon_ns(grid: TickGrid) -> u64 {
 /// A CPU with RCU callbacks keeps its tick (`governor-behaviour.md` 1.8, step 3). No event says so at the entry, but
 /// when their time has come a tick that was kept for them asks for RCU's softirq. A stay before that which nothing
 /// but the tick ended waited for the same, and so did all after it: none can have stopped its tick.
-pub(super) fn mark(pieces: &mut [Piece], grid: TickGrid, requests: &[RcuRequest]) {
+///
+/// The softirq also runs for other CPUs' callbacks: then it has little to do, and so had the one before the stay. Which of the
+/// two it was is never certain.
+pub(super) fn mark(pieces: &mut [Piece], grid: TickGrid, requests: &[RcuRequest], runs: &[RcuRun]) {
     for piece in pieces {
         if piece.flags.has(PieceFlags::STOPPED_AFTER) {
             continue;
         }
         let next = requests.partition_point(|r| r.at_ns <= piece.start_ns);
         let tick_ns = grid.after(piece.start_ns.saturating_sub(piece.entry_lag_ns.into()));
-        let needed = requests
+        let asked = requests
             .get(next)
             .is_some_and(|r| r.at_ns < tick_ns.saturating_add(AFTER_TICK_NS) || r.since_ns <= piece.start_ns);
+        let needed = asked && has_callbacks(piece.start_ns, grid, runs);
         piece.flags.set(PieceFlags::TICK_NEEDED, needed);
+        let until_tick_ns = tick_ns.wrapping_sub(piece.start_ns).cast_signed();
+        if asked && piece.hrtimer_ns.min(piece.wheel_ns) > until_tick_ns {
+            let known = piece.timer_confidence();
+            piece.flags.set_timer_confidence(known.max(Confidence::Bounded));
+            let at_most = known < Confidence::Bounded || piece.flags.has(PieceFlags::TIMER_AT_MOST);
+            piece.flags.set(PieceFlags::TIMER_AT_MOST, at_most && !needed);
+        }
     }
 }
 
-/// Forgets the requests that can matter to no stay that begins at `start_ns` or later.
-pub(super) fn forget(requests: &mut Vec<RcuRequest>, start_ns: u64) {
+/// Whether the CPU seems to have callbacks at `start_ns`, by what the runs of the softirq before and after found.
+fn has_callbacks(start_ns: u64, grid: TickGrid, runs: &[RcuRun]) -> bool {
+    let next = runs.partition_point(|run| run.begin_ns <= start_ns);
+    let recent = |run: &&RcuRun| run.begin_ns.saturating_add(longest_wait_ns(grid)) >= start_ns;
+    let before = next.checked_sub(1).and_then(|n| runs.get(n)).filter(recent).map(|run| run.kind);
+    match (before, runs.get(next).map(|run| run.kind)) {
+        // Not recorded.
+        (_, None) => true,
+        (None, Some(after)) => after != RunKind::Short,
+        (Some(before), Some(after)) => before == RunKind::Long || after == RunKind::Long,
+    }
+}
+
+/// Forgets the requests that can matter to no stay that begins at `start_ns` or later, and such runs.
+pub(super) fn forget(requests: &mut Vec<RcuRequest>, runs: &mut Vec<RcuRun>, start_ns: u64, grid: TickGrid) {
     requests.drain(..requests.partition_point(|r| r.at_ns <= start_ns));
+    let earliest_ns = start_ns.saturating_sub(longest_wait_ns(grid));
+    runs.drain(..runs.partition_point(|run| run.begin_ns < earliest_ns));
 }
 
 impl Cpu {
     /// RCU asks for its softirq. A CPU that is busy for long asks often, and no stay is near.
     pub(super) fn rcu_asks(&mut self, ts_ns: u64, grid: TickGrid) {
-        let last = self.stays.rest.last();
-        let near = |p: &Piece| ts_ns < p.start_ns.saturating_add(horizon_ns(grid));
-        if self.stay.is_some() || last.is_some_and(near) {
+        if self.is_near(ts_ns, grid) {
             let since_ns = self.kept_since_ns(ts_ns.saturating_sub(longest_wait_ns(grid))).unwrap_or(ts_ns);
             self.rcu_requests.push(RcuRequest { at_ns: ts_ns, since_ns });
         }
+    }
+
+    /// Its softirq began to run at `begin_ns`.
+    pub(super) fn rcu_ran(&mut self, begin_ns: u64, kind: RunKind, grid: TickGrid) {
+        let is_near = self.is_near(begin_ns, grid);
+        if !is_near {
+            self.rcu_runs.pop_if(|last| !last.is_near);
+        }
+        self.rcu_runs.push(RcuRun { begin_ns, kind, is_near });
+    }
+
+    /// Whether a stay lies so near before `ts_ns` that it may have waited for what RCU does then.
+    fn is_near(&self, ts_ns: u64, grid: TickGrid) -> bool {
+        let near = |p: &Piece| ts_ns < p.start_ns.saturating_add(horizon_ns(grid));
+        self.stay.is_some() || self.stays.rest.last().is_some_and(near)
     }
 
     /// When the first stay began, of those after `from_ns` and after the last that stopped its tick, that ended with nothing but

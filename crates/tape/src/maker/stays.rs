@@ -162,12 +162,12 @@ impl Maker<'_> {
             while let Some(block) =
                 self.spool.due(&mut c.stays, newest_ns.saturating_sub(rcu::horizon_ns(grid)))
             {
-                rcu::mark(block, grid, &c.rcu_requests);
+                rcu::mark(block, grid, &c.rcu_requests, &c.rcu_runs);
                 let marked_ns = block.last().map_or(0, |p| p.start_ns);
                 if !self.spool.take(&mut c.stays) {
                     break;
                 }
-                rcu::forget(&mut c.rcu_requests, marked_ns);
+                rcu::forget(&mut c.rcu_requests, &mut c.rcu_runs, marked_ns, grid);
             }
         }
     }

@@ -145,6 +145,7 @@ impl Maker<'_> {
             wake_ns: 0,
             hrtimer_ns: timer_ns(timers.hrtimer_at, ts_ns),
             wheel_ns: timer_ns(timers.wheel_at, ts_ns),
+            stale_event_ns: timer_ns(timers.stale_event_at, ts_ns),
             exit_lag_ns: 0,
             response_ns: 0,
             handler_ns: 0,

@@ -9,11 +9,10 @@ use crate::armed::Fired;
 use crate::causes::Evidence;
 use crate::irq_class::IrqClass;
 use crate::leaving::LATE_NS;
+use crate::rcu_softirq::RCU_SOFTIRQ;
 
 /// The softirq that runs wheel timers.
 const TIMER_SOFTIRQ: u32 = 1;
-/// The softirq of RCU.
-const RCU_SOFTIRQ: u32 = 9;
 
 impl Maker<'_> {
     /// An interrupt or softirq begins or ends.
