@@ -23,15 +23,39 @@ const BEGINNING: u64 = 16;
 /// In which state the kernel's governor was when the recording began may not be known. So one more copy follows for each of
 /// [`Decisions::histories`], which it has gone through before: a decision on which the copies differ depends on that state, and
 /// is counted apart. On a tape each copy is also reset once, at the first early decision where the kernel's governor changes the
-/// state and the copy does not: what counts towards a change of state is 0 then. Where a [`Step::State`] says the state, all copies take it over, and nothing depends on another from then on.
+/// state and the copy does not: what counts towards a change of state is 0 then. A tape also lacks choices that a reschedule took
+/// back, and has residencies a little too long, so a governor that counts may lose step again: where that repeats more choices, the
+/// copies are reset at each such decision instead, which differs itself in any case. Where a [`Step::State`] says the state, all copies take it over, and nothing depends on another from then on.
 ///
 /// # Errors
 /// The governor cannot be loaded, or refuses a CPU; or the decisions cannot be read.
 pub fn follow<D: Decisions>(loader: &Loader<'_>, decisions: &D) -> Result<Agreement, GovernorError> {
-    let mut fresh = GovernorCopy::new(loader, decisions)?;
+    let once = follow_with(loader, decisions, Resets::AtFirstMove)?;
+    let may_lose_step = decisions.source() == Source::Tape && decisions.begins_in_charge();
+    if !may_lose_step || once.other_state + once.unknown_state == 0 {
+        return Ok(once);
+    }
+    let each = follow_with(loader, decisions, Resets::AtEachMove)?;
+    Ok(if each.same > once.same { each } else { once })
+}
+
+/// At which changes of the kernel's state a copy is reset that misses them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Resets {
+    /// The first one, if it comes early.
+    AtFirstMove,
+    AtEachMove,
+}
+
+fn follow_with<D: Decisions>(
+    loader: &Loader<'_>,
+    decisions: &D,
+    resets: Resets,
+) -> Result<Agreement, GovernorError> {
+    let mut fresh = GovernorCopy::new(loader, decisions, resets)?;
     let mut others = Vec::new();
     for history in decisions.histories() {
-        let mut other = GovernorCopy::new(loader, decisions)?;
+        let mut other = GovernorCopy::new(loader, decisions, resets)?;
         for step in history {
             other.step(&step.map_err(Into::into)?)?;
         }
@@ -83,6 +107,7 @@ fn count_fading(agreement: &mut Agreement, fading: &mut Vec<(Decision, Answer)>)
 struct GovernorCopy<'d, D> {
     instance: Instance,
     decisions: &'d D,
+    resets: Resets,
     cpus: BTreeMap<u32, (Slot, Follower<'d>)>,
     /// These CPUs' governor was in charge before the recording began.
     beginnings: BTreeMap<u32, Beginning>,
@@ -105,16 +130,14 @@ struct Beginning {
 impl Beginning {
     /// True where `answer` is not the kernel's choice, and that is the first one or a change of state: a governor counts towards
     /// its next change from the last one on.
-    fn is_missed(&mut self, decision: &Decision, answer: &Answer) -> bool {
+    fn is_missed(&mut self, decision: &Decision, answer: &Answer, resets: Resets) -> bool {
         let kernels = decision.kernel.state;
         let is_first = self.decided == 0;
         let moved = !is_first && kernels.is_some() && kernels != self.state;
         self.decided += 1;
         self.state = kernels;
-        let missed = !self.is_done
-            && self.decided <= BEGINNING
-            && (is_first || moved)
-            && kernels.is_some_and(|state| state != answer.state);
+        let may_reset = resets == Resets::AtEachMove || !self.is_done && self.decided <= BEGINNING;
+        let missed = may_reset && (is_first || moved) && kernels.is_some_and(|state| state != answer.state);
         self.is_done |= moved && missed;
         missed
     }
@@ -129,7 +152,7 @@ struct CopyAnswer {
 }
 
 impl<'d, D: Decisions> GovernorCopy<'d, D> {
-    fn new(loader: &Loader<'_>, decisions: &'d D) -> Result<Self, GovernorError> {
+    fn new(loader: &Loader<'_>, decisions: &'d D, resets: Resets) -> Result<Self, GovernorError> {
         let tick_period_ns = decisions.tick_period_ns();
         let instance = if decisions.has_state() {
             // Only this build has the names of variables.
@@ -140,7 +163,7 @@ impl<'d, D: Decisions> GovernorCopy<'d, D> {
             loader.load(tick_period_ns)?
         };
         let (cpus, beginnings, incomplete) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
-        Ok(Self { instance, decisions, cpus, beginnings, incomplete, has_kernels_state: false })
+        Ok(Self { instance, decisions, resets, cpus, beginnings, incomplete, has_kernels_state: false })
     }
 
     /// The answer, to a decision.
@@ -166,8 +189,8 @@ impl<'d, D: Decisions> GovernorCopy<'d, D> {
             Step::Decided(ref decision) => {
                 let Some((mut governor, follower)) = self.on(decision.cpu) else { return Ok(None) };
                 let answer = follower.decide(&mut governor, decision);
-                let beginning = self.beginnings.get_mut(&decision.cpu);
-                if beginning.is_some_and(|beginning| beginning.is_missed(decision, &answer)) {
+                let (resets, beginning) = (self.resets, self.beginnings.get_mut(&decision.cpu));
+                if beginning.is_some_and(|beginning| beginning.is_missed(decision, &answer, resets)) {
                     self.reset_after(decision)?;
                 }
                 let state_known = self.incomplete.is_empty()

@@ -15,12 +15,13 @@ use idlewise_platform::Cluster;
 const T: u64 = 4_000_000;
 const TICK: u64 = 1_000_000_700;
 
-/// The choices of a ladder that has always been in charge, for idle periods of these lengths.
-fn choices(ladder: &Governor, cluster: &Cluster, lengths_ns: &[u64]) -> Vec<u8> {
+/// The choices of a ladder that has always been in charge, for idle periods of these lengths. Before every `taken_back`th another choice
+/// is taken back, of which no recording has anything.
+fn choices(ladder: &Governor, cluster: &Cluster, lengths_ns: &[u64], taken_back: usize) -> Vec<u8> {
     let job = |loader: &idlewise_governor::Loader<'_>| {
         let mut instance = loader.load(T)?;
         let slot = instance.add_cpu(0, &cluster.table, cluster.capacity)?;
-        let choice = |&ns: &u64| {
+        let choice = |(n, &ns): (usize, &u64)| {
             let mut governor = Hosted::new(&mut instance, slot);
             let inputs = Inputs { latency_limit_ns: NO_LATENCY_LIMIT_NS, ..Inputs::default() };
             let moment = Moment {
@@ -34,12 +35,16 @@ fn choices(ladder: &Governor, cluster: &Cluster, lengths_ns: &[u64]) -> Vec<u8> 
                 stop_pays: true,
             };
             let tick = TickAhead { due_ns: NEVER_AT_NS, may_stop: true };
+            if n % taken_back == taken_back - 1 {
+                governor.select(&inputs, &moment, tick);
+                governor.device().last_residency_ns = 0;
+            }
             let state = governor.select(&inputs, &moment, tick).index;
             governor.device().last_residency_ns = ns.cast_signed();
             governor.reflect(state as usize, TICK);
             state as u8
         };
-        Ok(lengths_ns.iter().map(choice).collect::<Vec<u8>>())
+        Ok(lengths_ns.iter().enumerate().map(choice).collect::<Vec<u8>>())
     };
     ladder.run(job).unwrap()
 }
@@ -80,26 +85,43 @@ fn a_ladder_is_followed_from_wherever_the_recording_begins() {
     // Some let it climb, and one sends it down again.
     let round = [900_000, 700_000, 60_000, 300_000, 5_000, 20_000, 90_000, 11_000, 400_000];
     let lengths_ns: Vec<u64> = round.into_iter().cycle().take(900).collect();
-    let choices = choices(&ladder, cluster, &lengths_ns);
+    let choices = choices(&ladder, cluster, &lengths_ns, usize::MAX);
     let moves = choices.windows(2).filter(|w| w[0] != w[1]).count();
     assert!(moves > 100, "the load makes it move: {moves}");
     let all = pieces(&lengths_ns, &choices);
     for first in 0..40 {
-        let tape = CpuTape {
-            cpu: 0,
-            usable: TapeCpu::Usable,
-            tick: TickGrid { period_ns: T, phase_ns: TICK % T },
-            tick_handler_ns: 0,
-            pieces: all[first..].to_vec().into(),
-            latency: vec![],
-            disabled: vec![],
-            sends: None,
-            event_ns: 0,
-        };
-        let decisions = TapeDecisions::new(&tape, cluster, None).unwrap();
-        assert!(decisions.begins_in_charge());
-        let agreement = ladder.run(|loader| follow(loader, &decisions)).unwrap();
-        let (other, compared) = (agreement.other_state, agreement.decisions);
+        let (other, compared) = followed(&ladder, cluster, &all[first..]);
         assert!(other <= 2 && compared > 600, "{other} of {compared} from {first} on");
     }
+}
+
+/// Choices of `pieces` that are another state, and all that are compared.
+fn followed(ladder: &Governor, cluster: &Cluster, pieces: &[Piece]) -> (u64, u64) {
+    let tape = CpuTape {
+        cpu: 0,
+        usable: TapeCpu::Usable,
+        tick: TickGrid { period_ns: T, phase_ns: TICK % T },
+        tick_handler_ns: 0,
+        pieces: pieces.to_vec().into(),
+        latency: vec![],
+        disabled: vec![],
+        sends: None,
+        event_ns: 0,
+    };
+    let decisions = TapeDecisions::new(&tape, cluster, None).unwrap();
+    assert!(decisions.begins_in_charge());
+    let agreement = ladder.run(|loader| follow(loader, &decisions)).unwrap();
+    (agreement.other_state, agreement.decisions)
+}
+
+#[test]
+fn a_ladder_that_loses_step_is_followed_from_the_kernels_next_move() {
+    let machine = idlewise_platform::find("skylake").unwrap();
+    let cluster = &machine.clusters[0];
+    let ladder = Governor::find(&Spec::new("ladder")).unwrap();
+    let round = [60_000, 61_000, 60_500, 62_000, 60_000, 61_500, 60_700, 150_000];
+    let lengths_ns: Vec<u64> = round.into_iter().cycle().take(1_200).collect();
+    let choices = choices(&ladder, cluster, &lengths_ns, 101);
+    let (other, compared) = followed(&ladder, cluster, &pieces(&lengths_ns, &choices));
+    assert!(compared >= 1_190 && other <= 3 * 1_200 / 101, "{other} of {compared}");
 }
