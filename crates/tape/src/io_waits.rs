@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Which uninterruptible sleeps waited for I/O. A recording shows it when they end, if at all: by `sched_blocked_reason`, or by
 //! `sched_stat_iowait` (without one before the task runs again, it waited for something else). Where block devices' requests were
-//! recorded, a sleep during which none was under way was no wait for them; a wait for a network file system is not seen.
+//! recorded, a sleep during which none was under way was no wait for them; a wait for a network file system is not seen. Else who wakes
+//! the task counts: I/O ends with an interrupt; a task that waits for a lock or for another task's work is woken by that task.
 
 use std::collections::BTreeMap;
 
@@ -28,6 +29,8 @@ pub(crate) enum IoEvidence {
     SchedStat,
     /// These show only which sleeps had no request of a block device under way.
     Requests,
+    /// Who woke the tasks, where interrupts are recorded.
+    Wakers,
 }
 
 /// The sleeps of each task in the order of time: when each ended, ns, and whether it waited, or may have waited, for I/O.
@@ -54,6 +57,48 @@ struct Asleep {
     since_ns: u64,
     /// The kernel counts this sleep, and no event has shown yet what it waited for.
     unknown: bool,
+    /// A task woke it, no interrupt.
+    by_task: bool,
+}
+
+/// The interrupts and softirqs that run on each CPU.
+#[derive(Debug, Default)]
+struct Handlers {
+    running: BTreeMap<u32, u32>,
+    interrupts: bool,
+    softirqs: bool,
+}
+
+impl Handlers {
+    fn event(&mut self, e: &Event) {
+        match e.kind {
+            EventKind::IrqEntry { .. } | EventKind::SoftirqEntry { .. } | EventKind::VectorEntry { .. } => {
+                self.interrupts |= matches!(e.kind, EventKind::IrqEntry { .. });
+                self.softirqs |= matches!(e.kind, EventKind::SoftirqEntry { .. });
+                *self.running.entry(e.cpu).or_default() += 1;
+            }
+            EventKind::IrqExit { .. } | EventKind::SoftirqExit { .. } | EventKind::VectorExit { .. } => {
+                if let Some(running) = self.running.get_mut(&e.cpu) {
+                    *running = running.saturating_sub(1);
+                }
+            }
+            // No handler goes on behind a switch: an event was lost.
+            EventKind::SchedSwitch { .. } | EventKind::Lost { .. } => {
+                self.running.remove(&e.cpu);
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether one runs on `cpu`.
+    fn run(&self, cpu: u32) -> bool {
+        self.running.get(&cpu).is_some_and(|n| *n > 0)
+    }
+
+    /// Whether the recording has both kinds.
+    fn all_seen(&self) -> bool {
+        self.interrupts && self.softirqs
+    }
 }
 
 /// Collects sleeps and their evidence from all events.
@@ -62,9 +107,11 @@ pub(crate) struct Finder {
     by_reason: Sleeps,
     by_stat: Sleeps,
     by_request: Sleeps,
+    by_waker: Sleeps,
     stats: u64,
     requests: u64,
     asleep: BTreeMap<i32, Asleep>,
+    handlers: Handlers,
     /// Sectors that are left of each request that is under way, by device and first sector.
     under_way: BTreeMap<(u32, u64), u32>,
     /// When the last request ended, ns.
@@ -73,7 +120,14 @@ pub(crate) struct Finder {
 
 impl Finder {
     pub(crate) fn event(&mut self, e: &Event) {
+        self.handlers.event(e);
         match e.kind {
+            EventKind::SchedWaking { pid, .. } if !self.asleep.is_empty() => {
+                let by_task = e.pid > 0 && !self.handlers.run(e.cpu);
+                if let Some(asleep) = self.asleep.get_mut(&pid) {
+                    asleep.by_task = by_task;
+                }
+            }
             EventKind::SchedSwitch { prev_pid, prev_prio, prev_state, next_pid, .. } => {
                 if !self.asleep.is_empty()
                     && let Some(asleep) = self.asleep.remove(&next_pid)
@@ -81,7 +135,8 @@ impl Finder {
                     self.runs_again(next_pid, asleep, e.ts_ns);
                 }
                 if is_uninterruptible(prev_state) {
-                    let asleep = Asleep { since_ns: e.ts_ns, unknown: prev_prio >= ORDINARY };
+                    let unknown = prev_prio >= ORDINARY;
+                    let asleep = Asleep { since_ns: e.ts_ns, unknown, by_task: false };
                     self.asleep.insert(prev_pid, asleep);
                 }
             }
@@ -117,6 +172,7 @@ impl Finder {
         }
         let any = !self.under_way.is_empty() || self.last_ns.is_some_and(|last| last >= asleep.since_ns);
         self.by_request.entry(pid).or_default().push((ts_ns, any));
+        self.by_waker.entry(pid).or_default().push((ts_ns, !asleep.by_task));
     }
 
     pub(crate) fn finish(self) -> IoWaits {
@@ -126,6 +182,8 @@ impl Finder {
             (IoEvidence::SchedStat, self.by_stat)
         } else if self.requests > 0 {
             (IoEvidence::Requests, self.by_request)
+        } else if self.handlers.all_seen() {
+            (IoEvidence::Wakers, self.by_waker)
         } else {
             (IoEvidence::Nothing, Sleeps::default())
         };
@@ -197,6 +255,40 @@ mod tests {
         let stat = (50, EventKind::SchedStat { pid: 9, io_wait: true });
         let seen = found(&[stat, (100, blocks(7, 90, 2)), (200, runs(7))]);
         assert_eq!(seen.waits_for_io(7, 100), None);
+    }
+
+    #[test]
+    fn a_sleep_that_another_task_ends_is_no_wait_for_io() {
+        let waking = EventKind::SchedWaking { pid: 7, target_cpu: 0 };
+        let events = |handlers: bool| {
+            let mut all = Vec::new();
+            let irq = |at, kind| (at, 9, kind);
+            // By an interrupt of a task, by an interrupt of the idle task, by a task.
+            for (at, waker) in [(100, 9), (200, 0), (300, 9)] {
+                all.push((at, 7, blocks(7, 120, 2)));
+                if handlers && at == 100 {
+                    all.push(irq(at + 1, EventKind::IrqEntry { irq: 5 }));
+                }
+                all.push((at + 2, waker, waking));
+                if handlers && at == 100 {
+                    all.push(irq(at + 3, EventKind::IrqExit { irq: 5 }));
+                    all.push(irq(at + 4, EventKind::SoftirqEntry { vec: 4 }));
+                    all.push(irq(at + 5, EventKind::SoftirqExit { vec: 4 }));
+                }
+                all.push((at + 10, 0, runs(7)));
+            }
+            all
+        };
+        let found = |handlers| {
+            let mut finder = Finder::default();
+            for (ts_ns, pid, kind) in events(handlers) {
+                finder.event(&Event { ts_ns, cpu: 0, pid, kind });
+            }
+            let found = finder.finish();
+            (found.evidence, [100, 200, 300].map(|ts_ns| found.waits_for_io(7, ts_ns)))
+        };
+        assert_eq!(found(true), (IoEvidence::Wakers, [Some(true), Some(true), Some(false)]));
+        assert_eq!(found(false), (IoEvidence::Nothing, [None; 3]), "an interrupt would not be seen");
     }
 
     #[test]

@@ -96,6 +96,10 @@ impl Maker<'_> {
                 "tasks in uninterruptible sleep while a request of a block device is under way: an upper bound, but \
                  that waits for network file systems are not seen",
             ),
+            (IoEvidence::Wakers, _) => (
+                Confidence::Bounded,
+                "tasks in uninterruptible sleep that an interrupt ends, as it does I/O; waits that a worker thread ends are not seen",
+            ),
             (IoEvidence::Nothing, 0) => (Confidence::Assumed, "no sched events: 0"),
             (IoEvidence::Nothing, _) => {
                 (Confidence::Bounded, "tasks in uninterruptible sleep for any reason: an upper bound")
