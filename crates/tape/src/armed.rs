@@ -28,8 +28,6 @@ pub(crate) struct Armed<'a> {
     ticks: BTreeMap<u32, Tick>,
     /// Hrtimers whose expiry is known only from above.
     upper: BTreeSet<u64>,
-    /// Wheel timers of which nothing shows whether an idle CPU waits for them.
-    unknown_kind: BTreeSet<u64>,
     /// Hrtimers whose expiry follows from those after it.
     by_period: BTreeSet<u64>,
     /// Hrtimers on `CLOCK_REALTIME`.
@@ -100,7 +98,6 @@ impl<'a> Armed<'a> {
             global: Pending::default(),
             ticks: BTreeMap::new(),
             upper: BTreeSet::new(),
-            unknown_kind: BTreeSet::new(),
             by_period: BTreeSet::new(),
             realtime: BTreeSet::new(),
             changes: 0,
@@ -220,7 +217,6 @@ impl<'a> Armed<'a> {
                 }
                 Expires::Jiffy { jiffy, kind: Some(flags) } => self.arm_wheel(u.id, u.cpu, jiffy, flags),
                 Expires::Jiffy { jiffy, kind: None } => {
-                    self.unknown_kind.insert(u.id);
                     self.local.arm(u.id, u.cpu, self.jiffy_at(u.cpu, jiffy));
                 }
             }
@@ -243,7 +239,6 @@ impl<'a> Armed<'a> {
 
     fn arm_wheel(&mut self, id: u64, cpu: u32, jiffy: u64, flags: TimerFlags) {
         self.disarm_wheel(id);
-        self.unknown_kind.remove(&id);
         if flags.deferrable() {
             return;
         }
@@ -407,7 +402,7 @@ impl<'a> Armed<'a> {
             wheel_at,
             stale_event_at,
             confidence,
-            at_most: confidence == Confidence::Bounded && !self.is_unknown_kind(cpu, wheel_at),
+            at_most: confidence == Confidence::Bounded,
             programmed: worst(known.max(of_tick), tick_at),
         }
     }
@@ -443,14 +438,8 @@ impl<'a> Armed<'a> {
         } else {
             moves && self.facts.cpus.len() > 1
         };
-        let guess = guess && !soon || self.is_unknown_kind(cpu, wheel_at);
+        let guess = guess && !soon;
         (wheel_at, if guess { known.max(Confidence::Bounded) } else { known })
-    }
-
-    /// Whether nothing shows that `cpu` waits for its first wheel timer, which expires at `wheel_at`, when it is idle.
-    fn is_unknown_kind(&self, cpu: u32, wheel_at: i64) -> bool {
-        let (local, id) = self.local.first(cpu);
-        wheel_at == local && self.unknown_kind.contains(&id)
     }
 }
 

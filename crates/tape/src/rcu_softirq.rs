@@ -37,10 +37,10 @@ impl Run {
     }
 }
 
-/// What a run shows.
+/// What a run of the softirq shows of this CPU's callbacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RunKind {
-    /// There are callbacks.
+    /// It went through a list of callbacks.
     Long,
     /// There was nothing to do.
     Short,

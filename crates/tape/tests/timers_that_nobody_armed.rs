@@ -180,6 +180,5 @@ fn else_it_is_of_the_kind_of_all_timers_of_its_function() {
     assert_eq!(waits_for_wheel(|s| other(s, 1, DEFERRABLE)), (None, Confidence::Derived));
     assert_eq!(waits_for_wheel(|s| other(s, 1, PINNED)), (fires, Confidence::Derived));
     let both = |s: &mut Story| (other(s, 1, DEFERRABLE), other(s, 2, PINNED)).0;
-    assert_eq!(waits_for_wheel(both), (fires, Confidence::Bounded), "an idle CPU may not wait for it");
-    assert_eq!(waits_for_wheel(|_| ()), (fires, Confidence::Bounded));
+    assert_eq!(waits_for_wheel(both).0, fires, "most are timers that an idle CPU waits for");
 }
