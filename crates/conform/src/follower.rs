@@ -25,7 +25,8 @@ const BEGINNING: u64 = 16;
 /// is counted apart. On a tape each copy is also reset once, at the first early decision where the kernel's governor changes the
 /// state and the copy does not: what counts towards a change of state is 0 then. A tape also lacks choices that a reschedule took
 /// back, and has residencies a little too long, so a governor that counts may lose step again: where that repeats more choices, the
-/// copies are reset at each such decision instead, which differs itself in any case. Where a [`Step::State`] says the state, all copies take it over, and nothing depends on another from then on.
+/// copies are reset at each such decision instead, which differs itself in any case. Where a [`Step::State`] says the state, all
+/// copies take it over, and nothing depends on another from then on.
 ///
 /// # Errors
 /// The governor cannot be loaded, or refuses a CPU; or the decisions cannot be read.

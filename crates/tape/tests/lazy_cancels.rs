@@ -83,7 +83,7 @@ fn the_clock_event_stays_programmed_for_a_timer_that_was_moved() {
     // Armed for 100.003, moved to 100.0039: the event for the first is still to come.
     let (piece, _) = again(&rearm_at(100_000_900, 100_003_000_000), "");
     assert_eq!((piece.hrtimer_ns, piece.stale_event_ns), (2_890_000, HRTICK_NS));
-    // It was programmed anew since.
+    // It was programmed again since.
     let (piece, _) = again("", &rearm(100_003_900_000));
     assert_eq!((piece.hrtimer_ns, piece.stale_event_ns), (2_890_000, NEVER_NS));
 }
