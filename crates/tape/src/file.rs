@@ -20,8 +20,9 @@ use crate::check::check;
 
 const MAGIC: &[u8; 6] = b"IWTAPE";
 /// Version that this program writes.
-pub const VERSION: u16 = 4;
-/// The oldest that it reads. It lacks what comes after the CPUs.
+pub const VERSION: u16 = 5;
+/// The oldest that it reads. Each version since then has appended something, which is 0 or empty in a tape without it: 4 how long
+/// the machine stood still, 5 more of each CPU.
 const OLDEST: u16 = 3;
 const HEADER: usize = 16;
 const ZSTD_LEVEL: i32 = 9;
@@ -78,11 +79,11 @@ struct Stored {
     health: Vec<(String, u64, String)>,
     cpus: Vec<StoredCpu>,
     stood_still_ns: u64,
-    /// More of each CPU; none in version 3.
+    /// More of each CPU; none before version 5.
     more: Vec<StoredMore>,
 }
 
-/// What version 3 does not have of a CPU.
+/// What versions before 5 do not have of a CPU.
 #[derive(Deserialize)]
 #[cfg_attr(test, derive(Serialize))]
 struct StoredMore {
@@ -300,7 +301,7 @@ pub fn read(bytes: &[u8]) -> Result<Tape, TapeFileError> {
     if !(OLDEST..=VERSION).contains(&found) {
         return Err(TapeFileError::Version { found });
     }
-    let lacks_the_end = found == OLDEST;
+    let lacking = VERSION - found;
     let expected = u64::from_le_bytes(number(8, HEADER)?.try_into().unwrap_or_default());
     let packed = bytes.get(HEADER..).unwrap_or_default();
     let found = xxh3_64(packed);
@@ -315,29 +316,26 @@ pub fn read(bytes: &[u8]) -> Result<Tape, TapeFileError> {
     if plain.len() as u64 > largest {
         return Err(content(format!("unpacks to more than {largest} bytes, which no recording does")));
     }
-    if lacks_the_end {
-        // No standstill, and no more of any CPU.
-        plain.extend([0, 0]);
-    }
+    plain.extend(std::iter::repeat_n(0, usize::from(lacking)));
     let (stored, rest): (Stored, _) =
         postcard::take_from_bytes(&plain).map_err(|e| content(e.to_string()))?;
     if !rest.is_empty() {
         return Err(content(format!("{} bytes after the end", rest.len())));
     }
-    let tape = stored.into_tape(lacks_the_end)?;
+    let tape = stored.into_tape(lacking > 0)?;
     check(&tape).map_err(content)?;
     Ok(tape)
 }
 
 impl Stored {
-    fn into_tape(self, lacks_the_end: bool) -> Result<Tape, TapeFileError> {
+    fn into_tape(self, lacks_more: bool) -> Result<Tape, TapeFileError> {
         let mut health = Health::default();
         for (name, count, first) in self.health {
             let kind = HealthKind::from_name(&name)
                 .ok_or_else(|| TapeFileError::Content(format!("unknown health counter {name:?}")))?;
             health.add(kind, count, || first);
         }
-        let more: Vec<Option<StoredMore>> = match lacks_the_end {
+        let more: Vec<Option<StoredMore>> = match lacks_more {
             true => self.cpus.iter().map(|_| None).collect(),
             false => self.more.into_iter().map(Some).collect(),
         };

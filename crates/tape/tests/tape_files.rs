@@ -220,14 +220,19 @@ fn small() -> Tape {
 }
 
 #[test]
-fn a_tape_of_the_version_before_is_read() {
-    let tape = Tape { stood_still_ns: 0, ..small() };
-    let mut plain = plain_of(&write(&tape).unwrap());
-    assert_eq!(plain.pop(), Some(0));
-    let mut old = sealed(&plain);
-    old[6..8].copy_from_slice(&(VERSION - 1).to_le_bytes());
-    assert_eq!(read(&old).unwrap(), tape);
-    assert!(matches!(read(&sealed(&plain)), Err(TapeFileError::Content(_))));
+fn tapes_of_older_versions_are_read() {
+    let mut tape = Tape { stood_still_ns: 0, ..small() };
+    tape.cpus[0].event_ns = 0;
+    let plain = plain_of(&write(&tape).unwrap());
+    // Of each of the idle periods no stale event, and how many there are; the time of an event; the number of CPUs.
+    let before_5 = plain.strip_suffix([[1, 0, 20].as_slice(), &[0; 20]].concat().as_slice()).unwrap();
+    let before_4 = before_5.strip_suffix(&[0]).unwrap();
+    for (version, plain) in [(3, before_4), (4, before_5), (VERSION, plain.as_slice())] {
+        let mut old = sealed(plain);
+        old[6..8].copy_from_slice(&u16::to_le_bytes(version));
+        assert_eq!(read(&old).unwrap(), tape, "version {version}");
+    }
+    assert!(matches!(read(&sealed(before_5)), Err(TapeFileError::Content(_))));
 }
 
 #[test]
@@ -517,13 +522,14 @@ fn content_that_grows_without_end_is_refused_and_not_written() {
 fn columns_of_different_length_are_refused() {
     // One stay, and one column after the other left empty.
     let one = |filled: bool| if filled { vec![0u8] } else { Vec::new() };
-    for missing in 0..13 {
+    for missing in 0..14 {
         let mut plain = with(with(head(), &1u64), &(0u32, None::<String>, 4u64, 0u64, 0u32, 0u8, 0u8, 0u8));
         for column in 0..13 {
             // A column of one zero is the same bytes whatever its type.
             plain.extend(postcard::to_stdvec(&one(column != missing)).unwrap());
         }
-        let error = read(&sealed(&with(plain, &0u64))).unwrap_err();
+        let plain = with(with(plain, &(0u64, 1u64, 0u32)), &one(missing != 13));
+        let error = read(&sealed(&plain)).unwrap_err();
         assert!(error.to_string().contains("columns of different length"), "column {missing}: {error}");
     }
 }
@@ -531,14 +537,17 @@ fn columns_of_different_length_are_refused() {
 #[test]
 fn a_tick_without_period_is_refused() {
     let plain = with(with(head(), &1u64), &(5u32, None::<String>, 0u64, 0u64, 0u32, 0u8, 0u8, 0u8));
-    let error = read(&sealed(&with(plain, &[0u8; 14]))).unwrap_err();
+    let plain = with(with(plain, &[0u8; 14]), &(1u64, 0u32, 0u64));
+    let error = read(&sealed(&plain)).unwrap_err();
     assert!(error.to_string().contains("CPU 5"), "{error}");
 }
 
 #[test]
 fn a_health_counter_of_another_program_is_refused_by_name() {
     let mut plain = postcard::to_stdvec(&(("", "", "", "", ""), (0u64, 0u64, 0u64, "", ""))).unwrap();
-    plain.extend(postcard::to_stdvec(&(0u8, 0u8, [("sunspots", 1u64, "")].as_slice(), 0u8, 0u64)).unwrap());
+    plain.extend(
+        postcard::to_stdvec(&(0u8, 0u8, [("sunspots", 1u64, "")].as_slice(), 0u8, 0u64, 0u64)).unwrap(),
+    );
     let error = read(&sealed(&plain)).unwrap_err();
     assert!(error.to_string().contains("sunspots"), "{error}");
 }
