@@ -259,8 +259,6 @@ class _Task:
     among: list[str] | None = None
     """The only workers that may do it now."""
     tries: int = 0
-    chosen: bool = False
-    """It is to be done twice."""
     first: Mapping[str, Any] | None = None
     """What it came to on the first worker, where a second does it."""
 
@@ -321,7 +319,7 @@ class _Run:
         self._settings = parts.settings
         self._done = 0
         self._of = len(files) * self._platforms * self._settings
-        self._begun = 0
+        self._computed = 0
         self._unchecked = 0
         self._kept_in: dict[str, str] = {}
         self._scheduler: str | None = None
@@ -640,12 +638,7 @@ class _Run:
         near = answer["worker"] if answer["content"] is not None and len(pieces) == 1 else None
         for start, end in pieces:
             name = f"idlewise-run-{key}-{start}-{end}"
-            one = _Task(
-                task.file, name, "run", platform, key, (start, end), facts, answer["content"], near,
-                chosen=self._begun % CHECK_EVERY == 0,
-            )
-            self._begun += 1
-            self._waiting.append(one)
+            self._waiting.append(_Task(task.file, name, "run", platform, key, (start, end), facts, answer["content"], near))
             facts = False
 
     def _ran(self, task: _Task, answer: Mapping[str, Any]) -> None:
@@ -657,7 +650,7 @@ class _Run:
             if task.first is not None:
                 self._keep(task, task.first)
             self._lose(task, str(answer["unread"]), _place(task, answer))
-        elif task.chosen and task.first is None:
+        elif task.first is None and self._is_done_twice():
             task.first = answer
             task.tries = 0
             self._again(task)
@@ -665,6 +658,11 @@ class _Run:
             if task.first is not None:
                 self._compare(task, task.first, answer)
             self._finish(task, answer)
+
+    def _is_done_twice(self) -> bool:
+        """Whether the task that has just come to something is: the first one, and then one in so many."""
+        self._computed += 1
+        return self._computed % CHECK_EVERY == 1 % CHECK_EVERY
 
     def _lose(self, task: _Task, why: str, where: str) -> None:
         self._lost[task.key] = why
