@@ -31,13 +31,14 @@ def judged(idlewise, trace, governor):
 class Row:
     def __init__(self, names):
         self.names = names
-        self.compared = self.same = self.tick = self.tick_same = 0
+        self.compared = self.left_out = self.same = self.tick = self.tick_same = 0
         self.true = self.true_same = 0
         self.inputs = {name: [0, 0] for name in INPUTS}
 
     def of(self, result):
         fidelity = result["fidelity"]
         self.compared = fidelity.get("decisions", 0)
+        self.left_out = fidelity.get("unknown_memory", 0)
         self.same = self.compared * (fidelity.get("same_state_pct") or 0) / 100
         self.tick = fidelity.get("tick_known", 0)
         self.tick_same = self.tick * (fidelity.get("same_tick_pct") or 0) / 100
@@ -50,7 +51,7 @@ class Row:
         return self
 
     def add(self, other):
-        for field in ["compared", "same", "tick", "tick_same", "true", "true_same"]:
+        for field in ["compared", "left_out", "same", "tick", "tick_same", "true", "true_same"]:
             setattr(self, field, getattr(self, field) + getattr(other, field))
         for name, counts in other.inputs.items():
             self.inputs[name] = [a + b for a, b in zip(self.inputs[name], counts)]
@@ -61,7 +62,7 @@ class Row:
 
         inputs = [f"{wrong} of {graded}" if graded else "?" for wrong, graded in self.inputs.values()]
         true = f"{self.true_same} of {self.true}" if self.true else "?"
-        return [*self.names, self.compared, percent(self.same, self.compared), percent(self.tick_same, self.tick), true, *inputs]
+        return [*self.names, self.compared, self.left_out, percent(self.same, self.compared), percent(self.tick_same, self.tick), true, *inputs]
 
 
 def line(cells):
@@ -73,7 +74,7 @@ def main():
         sys.exit(__doc__)
     idlewise, folder, *pairs = sys.argv[1:]
     named = dict(pair.split("=", 1) for pair in pairs)
-    head = ["kernel", "governor", "load", "entries", "state %", "tick %", "from true inputs", *INPUTS]
+    head = ["kernel", "governor", "load", "compared", "not compared", "state %", "tick %", "from true inputs", *INPUTS]
     line(head)
     line(["---"] * len(head))
     for kernel in sorted(p for p in pathlib.Path(folder).iterdir() if p.is_dir() and p.name[0].isdigit()):

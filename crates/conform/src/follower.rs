@@ -15,48 +15,26 @@ use crate::decision::{
 /// before a table.
 const FADED_AFTER: u64 = 40;
 
-/// A governor whose state is not known is reset at most within so many decisions of a CPU.
-const BEGINNING: u64 = 16;
+/// The governor that keeps nothing but what counts towards the next change of state, and counts from 0 after each
+/// (`governor-behaviour.md` 2).
+const COUNTS_FROM_EACH_MOVE: &str = "ladder";
 
 /// Leads a new copy of a governor through `decisions` and compares each choice.
 ///
 /// In which state the kernel's governor was when the recording began may not be known. So one more copy follows for each of
 /// [`Decisions::histories`], which it has gone through before: a decision on which the copies differ depends on that state, and
-/// is counted apart. On a tape each copy is also reset once, at the first early decision where the kernel's governor changes the
-/// state and the copy does not: what counts towards a change of state is 0 then. A tape also lacks choices that a reschedule took
-/// back, and has residencies a little too long, so a governor that counts may lose step again: where that repeats more choices, the
-/// copies are reset at each such decision instead, which differs itself in any case. Where a [`Step::State`] says the state, all
-/// copies take it over, and nothing depends on another from then on.
+/// is counted apart. Ladder's state is known wherever the kernel's changes the idle state: from there on it counts from 0. On a
+/// tape, which lacks choices that a reschedule took back and has residencies a little too long, its copies do so, too, where they
+/// have not made that change themselves; that decision counts as different. Where a [`Step::State`] says the state, all copies
+/// take it over, and nothing depends on another from then on.
 ///
 /// # Errors
 /// The governor cannot be loaded, or refuses a CPU; or the decisions cannot be read.
 pub fn follow<D: Decisions>(loader: &Loader<'_>, decisions: &D) -> Result<Agreement, GovernorError> {
-    let once = follow_with(loader, decisions, Resets::AtFirstMove)?;
-    let may_lose_step = decisions.source() == Source::Tape && decisions.begins_in_charge();
-    if !may_lose_step || once.other_state + once.unknown_state == 0 {
-        return Ok(once);
-    }
-    let each = follow_with(loader, decisions, Resets::AtEachMove)?;
-    Ok(if each.same > once.same { each } else { once })
-}
-
-/// At which changes of the kernel's state a copy is reset that misses them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Resets {
-    /// The first one, if it comes early.
-    AtFirstMove,
-    AtEachMove,
-}
-
-fn follow_with<D: Decisions>(
-    loader: &Loader<'_>,
-    decisions: &D,
-    resets: Resets,
-) -> Result<Agreement, GovernorError> {
-    let mut fresh = GovernorCopy::new(loader, decisions, resets)?;
+    let mut fresh = GovernorCopy::new(loader, decisions)?;
     let mut others = Vec::new();
     for history in decisions.histories() {
-        let mut other = GovernorCopy::new(loader, decisions, resets)?;
+        let mut other = GovernorCopy::new(loader, decisions)?;
         for step in history {
             other.step(&step.map_err(Into::into)?)?;
         }
@@ -108,40 +86,15 @@ fn count_fading(agreement: &mut Agreement, fading: &mut Vec<(Decision, Answer)>)
 struct GovernorCopy<'d, D> {
     instance: Instance,
     decisions: &'d D,
-    resets: Resets,
+    /// It counts from 0 after each move of the kernel's governor.
+    counts_from_moves: bool,
     cpus: BTreeMap<u32, (Slot, Follower<'d>)>,
-    /// These CPUs' governor was in charge before the recording began.
-    beginnings: BTreeMap<u32, Beginning>,
+    /// The kernel's last choice on each CPU, where it was seen.
+    last_states: BTreeMap<u32, i32>,
     /// CPUs of which events were lost since the governor was put in charge.
     incomplete: BTreeSet<u32>,
     /// It has taken over the kernel's state.
     has_kernels_state: bool,
-}
-
-/// The first decisions of a CPU, up to the reset.
-#[derive(Clone, Copy, Debug, Default)]
-struct Beginning {
-    decided: u64,
-    /// The kernel's last choice.
-    state: Option<i32>,
-    /// The governor was reset at a change of the kernel's state.
-    is_done: bool,
-}
-
-impl Beginning {
-    /// True where `answer` is not the kernel's choice, and that is the first one or a change of state: a governor counts towards
-    /// its next change from the last one on.
-    fn is_missed(&mut self, decision: &Decision, answer: &Answer, resets: Resets) -> bool {
-        let kernels = decision.kernel.state;
-        let is_first = self.decided == 0;
-        let moved = !is_first && kernels.is_some() && kernels != self.state;
-        self.decided += 1;
-        self.state = kernels;
-        let may_reset = resets == Resets::AtEachMove || !self.is_done && self.decided <= BEGINNING;
-        let missed = may_reset && (is_first || moved) && kernels.is_some_and(|state| state != answer.state);
-        self.is_done |= moved && missed;
-        missed
-    }
 }
 
 /// An answer of a copy.
@@ -153,7 +106,7 @@ struct CopyAnswer {
 }
 
 impl<'d, D: Decisions> GovernorCopy<'d, D> {
-    fn new(loader: &Loader<'_>, decisions: &'d D, resets: Resets) -> Result<Self, GovernorError> {
+    fn new(loader: &Loader<'_>, decisions: &'d D) -> Result<Self, GovernorError> {
         let tick_period_ns = decisions.tick_period_ns();
         let instance = if decisions.has_state() {
             // Only this build has the names of variables.
@@ -163,8 +116,18 @@ impl<'d, D: Decisions> GovernorCopy<'d, D> {
         } else {
             loader.load(tick_period_ns)?
         };
-        let (cpus, beginnings, incomplete) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
-        Ok(Self { instance, decisions, resets, cpus, beginnings, incomplete, has_kernels_state: false })
+        let counts_from_moves = decisions.source() == Source::Tape
+            && decisions.begins_in_charge()
+            && instance.registered().0 == COUNTS_FROM_EACH_MOVE;
+        Ok(Self {
+            instance,
+            decisions,
+            counts_from_moves,
+            cpus: BTreeMap::new(),
+            last_states: BTreeMap::new(),
+            incomplete: BTreeSet::new(),
+            has_kernels_state: false,
+        })
     }
 
     /// The answer, to a decision.
@@ -177,9 +140,6 @@ impl<'d, D: Decisions> GovernorCopy<'d, D> {
                 } else {
                     let led = Follower::add(&mut self.instance, self.decisions, cpu, capacity, &device)?;
                     self.cpus.insert(cpu, led);
-                    if self.decisions.source() == Source::Tape && self.decisions.begins_in_charge() {
-                        self.beginnings.insert(cpu, Beginning::default());
-                    }
                 }
             }
             Step::InCharge { cpu, .. } | Step::Ended { cpu, .. } => {
@@ -190,8 +150,7 @@ impl<'d, D: Decisions> GovernorCopy<'d, D> {
             Step::Decided(ref decision) => {
                 let Some((mut governor, follower)) = self.on(decision.cpu) else { return Ok(None) };
                 let answer = follower.decide(&mut governor, decision);
-                let (resets, beginning) = (self.resets, self.beginnings.get_mut(&decision.cpu));
-                if beginning.is_some_and(|beginning| beginning.is_missed(decision, &answer, resets)) {
+                if self.counts_from_moves && self.missed_move(decision, &answer) {
                     self.reset_after(decision)?;
                 }
                 let state_known = self.incomplete.is_empty()
@@ -208,6 +167,16 @@ impl<'d, D: Decisions> GovernorCopy<'d, D> {
             }
         }
         Ok(None)
+    }
+
+    /// True where the kernel's choice is another state than its last one, and `answer` is not that. Its first choice may be a move.
+    fn missed_move(&mut self, decision: &Decision, answer: &Answer) -> bool {
+        let Some(state) = decision.kernel.state else {
+            self.last_states.remove(&decision.cpu);
+            return false;
+        };
+        let last = self.last_states.insert(decision.cpu, state);
+        last != Some(state) && state != answer.state
     }
 
     /// Resets the governor of the CPU of `decision`, and gives it how that decision ended.
