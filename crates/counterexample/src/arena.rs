@@ -8,8 +8,6 @@ use idlewise_platform::Cluster;
 use idlewise_recording::candidate::{Bound, Candidate, at_place};
 use idlewise_replay::{Setting, Workload, run};
 use idlewise_score::{Better, Measure, Score, Tally, Unit};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use crate::period::Period;
 
@@ -156,7 +154,7 @@ impl<'p> Arena<'p> {
     }
 
     /// Does `job` with the governor number `side`.
-    pub(crate) fn with<T: Serialize + DeserializeOwned>(
+    pub(crate) fn with<T>(
         &mut self,
         side: usize,
         job: impl FnOnce(&mut Player<'_, '_>) -> Result<T, GovernorError>,

@@ -253,7 +253,7 @@ impl CounterexampleRequest {
     }
 
     /// Does `job` with both governors on a ground, where a foreign one may crash.
-    fn on<'p, T: Serialize + serde::de::DeserializeOwned>(
+    fn on<'p, T>(
         &'p self,
         ground: &Ground<'p>,
         job: impl FnOnce(&mut Arena<'p>) -> Result<T, GovernorError>,
