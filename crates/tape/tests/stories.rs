@@ -440,6 +440,35 @@ fn stays_that_only_the_tick_ended_waited_for_what_rcu_asks_for_later() {
     assert_eq!(waited_for_rcu(Some(2))[..2], [false, false]);
 }
 
+/// How well a timer behind the tick is known where the next stay stops the tick, and what `between` adds comes before that.
+fn known_before_a_stop(between: impl Fn(&mut Story)) -> Confidence {
+    let mut s = with_timer(200 * MS);
+    s.softirq(0, TICK + 500 * US, RCU_SOFTIRQ, 900);
+    s.rest(0, TICK + MS);
+    s.idle(0, TICK + MS + US, 0);
+    s.exit(0, TICK + 2 * MS);
+    s.reschedule(0, TICK + 2 * MS + US, 2 * US);
+    between(&mut s);
+    s.tick_stop(0, TICK + 3 * MS - US);
+    s.idle(0, TICK + 3 * MS, 1);
+    s.exit(0, TICK + 5 * MS);
+    s.switch(0, TICK + 5 * MS + 20 * US, RUNNING, 42);
+    let tape = s.tape();
+    let stays = stays(&tape, 0);
+    let [first, second] = stays.as_slice() else { panic!("{stays:?}") };
+    assert!(!has(first, PieceFlags::STOPPED_AFTER) && has(second, PieceFlags::STOPPED_AFTER));
+    assert_eq!(second.timer_confidence(), Confidence::Recorded);
+    first.timer_confidence()
+}
+
+#[test]
+fn a_tick_that_could_be_stopped_soon_after_was_not_needed_for_rcu() {
+    assert_eq!(known_before_a_stop(|_| ()), Confidence::Recorded);
+    // The callbacks that kept it may have run.
+    let softirq = |s: &mut Story| s.softirq(0, TICK + 2 * MS + 100 * US, RCU_SOFTIRQ, 900);
+    assert_eq!(known_before_a_stop(softirq), Confidence::Bounded);
+}
+
 #[test]
 fn the_grid_is_found_from_the_tick_timers_expiries_whatever_the_platform_says() {
     let mut s = Story::new(1);

@@ -3,6 +3,7 @@
 
 use idlewise_model::{Confidence, Counted, GovernorName, Piece};
 
+use super::rcu::RcuSeen;
 use crate::causes::Evidence;
 use crate::rcu_softirq::RunKind;
 use crate::spool::Stays;
@@ -47,10 +48,7 @@ pub(super) struct Cpu {
     pub(super) programmed: [u64; 4],
     /// How well the times of wakes are known, counted by grade.
     pub(super) wakes: [u64; 4],
-    /// RCU's requests for its softirq, as far as they can still matter.
-    pub(super) rcu_requests: Vec<RcuRequest>,
-    /// The runs of its softirq, likewise, and the last one before.
-    pub(super) rcu_runs: Vec<RcuRun>,
+    pub(super) rcu: RcuSeen,
     /// When RCU was last seen not to need this CPU's tick, ns.
     pub(super) no_callbacks_ns: u64,
 }
@@ -59,6 +57,9 @@ impl Cpu {
     /// What was known of the visit does not hold any more: events were lost, or the clock jumped.
     pub(super) fn forget(&mut self) {
         self.gap = true;
+        if let Some(last) = self.stays.rest.last() {
+            self.rcu.gap_after(last.start_ns);
+        }
         self.stay = None;
         self.sent_ns = None;
         self.choice_due = false;

@@ -27,7 +27,7 @@ impl Maker<'_> {
         let (mut programmed, mut wakes) = ([0; 4], [0; 4]);
         for (cpu, mut c) in std::mem::take(&mut self.cpus) {
             let tick = self.facts.grid(cpu);
-            rcu::mark(&mut c.stays.rest, tick, &c.rcu_requests, &c.rcu_runs);
+            rcu::mark(&mut c.stays.rest, tick, &c.rcu);
             if !self.facts.hrtimers() {
                 let mut next_at = NEVER_NS;
                 self.spool.backwards(&mut c.stays, |pieces| bound_timers(pieces, &mut next_at))?;

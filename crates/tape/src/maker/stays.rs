@@ -131,6 +131,7 @@ impl Maker<'_> {
             self.ungoverned.0 += 1;
             self.ungoverned.1 += piece.stay_ns();
         }
+        let runs_are_seen = self.facts.softirqs > 0;
         let c = self.cpu(cpu);
         if piece.cause == WakeCause::Tick {
             let from = inside.unwrap_or(exit_ns);
@@ -143,6 +144,11 @@ impl Maker<'_> {
         c.idle_ns += piece.stay_ns();
         c.longest = c.longest.max((piece.stay_ns(), piece.start_ns));
         c.governed += u64::from(piece.chosen().is_some());
+        let stops =
+            piece.flags.has(PieceFlags::STOPPED_AFTER) && !piece.flags.has(PieceFlags::STOPPED_BEFORE);
+        if stops && runs_are_seen {
+            c.rcu.stopped(piece.start_ns);
+        }
         c.stays.rest.push(piece);
         c.programmed[stay.programmed as usize] += 1;
         c.wakes[wake_known as usize] += 1;
@@ -162,12 +168,12 @@ impl Maker<'_> {
             while let Some(block) =
                 self.spool.due(&mut c.stays, newest_ns.saturating_sub(rcu::horizon_ns(grid)))
             {
-                rcu::mark(block, grid, &c.rcu_requests, &c.rcu_runs);
+                rcu::mark(block, grid, &c.rcu);
                 let marked_ns = block.last().map_or(0, |p| p.start_ns);
                 if !self.spool.take(&mut c.stays) {
                     break;
                 }
-                rcu::forget(&mut c.rcu_requests, &mut c.rcu_runs, marked_ns, grid);
+                c.rcu.forget(marked_ns, grid);
             }
         }
     }
