@@ -650,7 +650,7 @@ class _Run:
             if task.first is not None:
                 self._keep(task, task.first)
             self._lose(task, str(answer["unread"]), _place(task, answer))
-        elif task.first is None and self._is_done_twice():
+        elif task.first is None and self._needs_a_second_run():
             task.first = answer
             task.tries = 0
             self._again(task)
@@ -659,8 +659,8 @@ class _Run:
                 self._compare(task, task.first, answer)
             self._finish(task, answer)
 
-    def _is_done_twice(self) -> bool:
-        """Whether the task that has just come to something is: the first one, and then one in so many."""
+    def _needs_a_second_run(self) -> bool:
+        """Whether another worker computes the task that has just ended, too: the first one, and then one in so many."""
         self._computed += 1
         return self._computed % CHECK_EVERY == 1 % CHECK_EVERY
 

@@ -171,10 +171,12 @@ fn what_perf_converts_to_ctf_gives_the_tape_of_the_recording() {
     assert!(same_task > of_a.len() / 2, "{same_task} of {} with the same task", of_a.len());
     // Whether this machine slept in that second is not in our hands.
     if of_a.iter().any(|e| matches!(e.kind, EventKind::CpuIdle { state: Some(_), .. })) {
-        // Nor is it told who wakes a task while it ends, and so whether that one waited for I/O.
+        // A task that an ending one wakes counts as waiting for I/O where nothing says who woke it.
+        let woken = |e: &Event| matches!(e.kind, EventKind::SchedWaking { .. });
+        let same_wakers = of_a.iter().zip(&of_b).all(|(a, b)| a.pid == b.pid || !woken(a));
         let [of_a, of_b] = [&recording, &ctf].map(|path| {
             let mut tape = tape(path);
-            for cpu in &mut tape.cpus {
+            for cpu in tape.cpus.iter_mut().filter(|_| !same_wakers) {
                 cpu.pieces = cpu.pieces.changed(|p| p.iowait = 0);
             }
             tape

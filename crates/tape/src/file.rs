@@ -83,7 +83,7 @@ struct Stored {
     more: Vec<StoredMore>,
 }
 
-/// What versions before 5 do not have of a CPU.
+/// Values of a CPU that versions before 5 lack.
 #[derive(Deserialize)]
 #[cfg_attr(test, derive(Serialize))]
 struct StoredMore {

@@ -224,7 +224,7 @@ fn tapes_of_older_versions_are_read() {
     let mut tape = Tape { stood_still_ns: 0, ..small() };
     tape.cpus[0].event_ns = 0;
     let plain = plain_of(&write(&tape).unwrap());
-    // Of each of the idle periods no stale event, and how many there are; the time of an event; the number of CPUs.
+    // Version 5 ends with 1 CPU, the time of an event, 0, and 20 idle periods without a stale event.
     let before_5 = plain.strip_suffix([[1, 0, 20].as_slice(), &[0; 20]].concat().as_slice()).unwrap();
     let before_4 = before_5.strip_suffix(&[0]).unwrap();
     for (version, plain) in [(3, before_4), (4, before_5), (VERSION, plain.as_slice())] {
