@@ -242,11 +242,3 @@ impl TimerFlags {
         (self.deferrable(), self.pinned()) == (other.deferrable(), other.pinned())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn an_event_is_as_long_as_its_longest_kind_needs() {
-        assert_eq!(size_of::<super::EventKind>(), 56);
-    }
-}

@@ -123,22 +123,3 @@ impl PieceFlags {
         self.0 = self.0 & !(3 << Self::TIMER_SHIFT) | (c as u16) << Self::TIMER_SHIFT;
     }
 }
-
-/// An idle period with nothing in it, for tests.
-#[cfg(test)]
-pub(crate) const EMPTY: Piece = Piece {
-    start_ns: 0,
-    wake_ns: 0,
-    hrtimer_ns: 0,
-    wheel_ns: 0,
-    stale_event_ns: crate::NEVER_NS,
-    exit_lag_ns: 0,
-    response_ns: 0,
-    handler_ns: 0,
-    entry_lag_ns: 0,
-    util: 0,
-    iowait: 0,
-    state: 0,
-    cause: WakeCause::Unknown,
-    flags: PieceFlags(0),
-};

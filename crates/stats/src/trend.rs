@@ -46,23 +46,3 @@ impl Trend {
         Some(Self { growth: median(&slopes)? * (n - 1) as f64, p })
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_trend_is_found_as_scipy_finds_it() {
-        // scipy 1.17.1: kendalltau(range(10), v, method="asymptotic"), theilslopes.
-        let t = Trend::of(&[10.1, 10.0, 10.3, 10.2, 10.6, 10.4, 10.9, 10.5, 11.0, 10.7]).unwrap();
-        assert!((t.p - 0.005_558_919_627_070_556).abs() < 1e-9 && (t.growth - 0.9).abs() < 1e-9, "{t:?}");
-        let t = Trend::of(&[1.0, 1.0, 2.0, 2.0, 1.0, 3.0, 3.0, 2.0, 4.0, 4.0]).unwrap();
-        assert!((t.p - 0.007_008_093_720_053_002).abs() < 1e-9, "{t:?}");
-    }
-
-    #[test]
-    fn steady_values_and_few_have_none() {
-        assert_eq!(Trend::of(&[1.0; 8]).unwrap(), Trend { growth: 0.0, p: 1.0 });
-        assert_eq!(Trend::of(&[1.0, 2.0, 3.0, 4.0]), None);
-    }
-}

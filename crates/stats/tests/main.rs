@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! All tests of this crate in one program: it is built and linked once.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
+
+mod distance;
+mod distribution;
+mod grouped;
+mod median;
+mod modes;
+mod noise;
+mod paired;
+mod rank;
+mod resample;
+mod spread;
+mod summary;
+mod trend;
+mod verdict;
