@@ -18,8 +18,8 @@ use serde::Serialize;
 
 use crate::ExperimentError;
 use crate::simulate::{SimulateRequest, TraceTo, simulate_on};
-pub use cells::{AgainstMenu, Cell, Share};
-use cells::{Lengths, cells};
+use cells::Lengths;
+pub use cells::{AgainstMenu, Cell, Share, cells};
 use idlewise_explain::convert::Form;
 use idlewise_recording::entries::recorded_entry;
 use idlewise_recording::governors::offered;

@@ -37,7 +37,7 @@ use rayon::prelude::*;
 
 use crate::ExperimentError;
 use books::Books;
-use clusters::{ClusterTime, Clusters};
+pub use clusters::{ClusterTime, Clusters};
 pub use fact::{Fact, FactUnit};
 use idlewise_explain::convert::Form;
 use idlewise_recording::CommandError;
@@ -47,7 +47,7 @@ use idlewise_recording::limits;
 use idlewise_study::breaches::breach_words;
 use idlewise_study::replay::PlatformHead;
 pub(crate) use kernel::Kernel;
-pub use kernel::pelt_of;
+pub use kernel::{pelt_of, signal_of};
 pub use meters::{BatteryMeter, Meters, PackageMeter};
 use ramps::{Ramp, Ramps};
 pub use report::{Combination, FactSummary, SCHEMA, SimulateReport, SimulateRequest, SimulatedRun};

@@ -11,6 +11,10 @@
 #![allow(clippy::print_stdout, reason = "tests say what they skip and what they saw")]
 
 mod again;
+mod cells;
 mod changes;
+mod clusters;
 mod limits;
 mod posted_logs;
+mod responses;
+mod signals;

@@ -8,18 +8,18 @@ use serde::{Deserialize, Serialize};
 
 /// The time of one cluster, ns.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct ClusterTime {
-    /// A CPU of it was awake.
-    pub(crate) active_ns: u64,
-    /// By state: all were in that or a deeper one.
-    pub(crate) states_ns: Vec<u64>,
+pub struct ClusterTime {
+    /// A CPU of it was awake, ns.
+    pub active_ns: u64,
+    /// By state, ns: all were in that or a deeper one.
+    pub states_ns: Vec<u64>,
     /// The clock over all of the time, kHz times ns; of a cluster with one clock.
-    pub(crate) khz_ns: u128,
+    pub khz_ns: u128,
 }
 
 /// Watches all clusters of a machine.
 #[derive(Debug)]
-pub(crate) struct Clusters {
+pub struct Clusters {
     /// The cluster of each CPU, by place, and the idle state that it is in.
     cpus: Vec<(usize, Option<u8>)>,
     clusters: Vec<Cluster>,
@@ -63,7 +63,9 @@ impl Cluster {
 }
 
 impl Clusters {
-    pub(crate) fn new(machine: &Machine<'_>) -> Self {
+    /// All CPUs of `machine`, awake at time 0.
+    #[must_use]
+    pub fn new(machine: &Machine<'_>) -> Self {
         let mut clusters: Vec<Cluster> = machine
             .clusters
             .iter()
@@ -86,7 +88,8 @@ impl Clusters {
     }
 
     /// What was seen until `end_ns`, by cluster.
-    pub(crate) fn times(mut self, end_ns: u64) -> Vec<ClusterTime> {
+    #[must_use]
+    pub fn times(mut self, end_ns: u64) -> Vec<ClusterTime> {
         for c in &mut self.clusters {
             c.pass(end_ns);
             c.clock(end_ns, 0);
@@ -126,35 +129,5 @@ impl Watch for Clusters {
             }
             _ => {}
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cluster_is_as_deep_as_its_shallowest_cpu() {
-        let platform = idlewise_platform::find("pixel6").unwrap();
-        let machine = Machine::new(&platform, 250, None);
-        let mut c = Clusters::new(&machine);
-        let mut at = |ns: u64, cpu: u32, state: Option<u8>| match state {
-            Some(state) => c.seen(ns, cpu, SimEvent::IdleEntered { state }),
-            None => c.seen(ns, cpu, SimEvent::IdleLeft),
-        };
-        // CPUs 6 and 7 are BIG: awake until 10, WFI until 30, c2 until 100, one awake until 130, WFI until the end.
-        at(5, 6, Some(1));
-        at(10, 7, Some(0));
-        at(30, 7, None);
-        at(30, 7, Some(1));
-        at(100, 6, None);
-        at(130, 6, Some(0));
-        c.seen(50, 6, SimEvent::Clock { khz: 851_000 });
-        let times = c.times(200);
-        assert_eq!(
-            times[2],
-            ClusterTime { active_ns: 40, states_ns: vec![90, 70], khz_ns: 500_000 * 50 + 851_000 * 150 }
-        );
-        assert_eq!(times[0], ClusterTime { active_ns: 200, states_ns: vec![0, 0], khz_ns: 300_000 * 200 });
     }
 }

@@ -59,6 +59,14 @@ pub fn pelt_of(kernel: &str) -> Result<Config, ExperimentError> {
     Ok(Kernel::parse(kernel)?.pelt()?)
 }
 
+/// PELT's settings, and what frequency governors read, of a signal such as `walt:window_ms=10` in the kernel of that version.
+///
+/// # Errors
+/// [`ExperimentError`] as of [`pelt_of`], and where there is no such signal or a parameter makes no sense.
+pub fn signal_of(text: &str, kernel: &str) -> Result<(Pelt, Signal), ExperimentError> {
+    signal(text, Kernel::parse(kernel)?)
+}
+
 /// The `text` of `option` cannot be used, and why.
 fn argument(option: &'static str, what: &str, text: &str, why: &str) -> CommandError {
     CommandError::argument(option, format!("{what} `{text}`"), why)
@@ -108,41 +116,4 @@ pub(crate) fn signal(text: &str, kernel: Kernel) -> Result<(Pelt, Signal), Exper
     };
     let pelt = Pelt::new(pelt).map_err(|e| wrong(&e.to_string()))?;
     if valid { Ok((pelt, signal)) } else { Err(wrong("window_ms is 10 to 1000").into()) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn signals_have_parameters_and_say_which() {
-        let kernel = Kernel::parse("6.12").unwrap();
-        assert!(
-            matches!(signal("walt:window_ms=10", kernel).unwrap().1, Signal::Walt(c) if c.window_ns == 10_000_000)
-        );
-        let busy = |name: &str| match signal(name, kernel).unwrap().1 {
-            Signal::Walt(c) => (c.task_demand, c.place_by_busy_time),
-            Signal::Pelt => panic!("{name}"),
-        };
-        assert_eq!(["walt", "walt-3.18", "walt-rfc"].map(busy), [(true, false), (true, true), (false, true)]);
-        assert!(signal("pelt:half_life_ms=8", kernel).is_ok());
-        for (bad, words) in [
-            ("pelt:half_life_ms=7", "32, 16 or 8"),
-            ("walt:window_ms=5", "10 to 1000"),
-            ("walt:half_life_ms=8", "window_ms"),
-            ("pelt:clock_shift=x", "whole number"),
-            ("plet", "did you mean `pelt`"),
-        ] {
-            assert!(signal(bad, kernel).unwrap_err().to_string().contains(words), "{bad}");
-        }
-        assert!(Kernel::parse("4.2").unwrap().pelt().is_err());
-        assert!(Kernel::parse("six").is_err());
-        for unknown in ["9.9", "7.4", "6.20", "5.20", "4.21", "6.4294967295"] {
-            let said = Kernel::parse(unknown).unwrap_err().to_string();
-            assert!(said.contains(unknown) && said.contains("6.0 to 6.19 and 7.0 to 7.3"), "{said}");
-        }
-        for known in ["4.3", "4.20", "5.19", "6.19", "7.0", "7.3"] {
-            assert!(Kernel::parse(known).unwrap().pelt().is_ok(), "{known}");
-        }
-    }
 }
