@@ -322,11 +322,14 @@ pub struct Row {
     pub entered: Option<StateIndex>,
     /// Length of the idle period, ns.
     pub residency_ns: i64,
-    /// Nothing where the state entered does not poll.
-    pub(crate) poll_hit: Option<bool>,
-    pub(crate) tick_ran: bool,
-    pub(crate) ovh_ns: i64,
-    pub(crate) poll_limit_ns: Option<u64>,
+    /// Whether the polling loop ran into its limit; nothing where the state entered does not poll.
+    pub poll_hit: Option<bool>,
+    /// The tick came in it.
+    pub tick_ran: bool,
+    /// How long the idle loop took for it beside the idle period itself, ns.
+    pub ovh_ns: i64,
+    /// How long the polling loop polls at most, ns, from then on, where it is recorded.
+    pub poll_limit_ns: Option<u64>,
     /// The verdict "too deep", where it is recorded.
     pub above: bool,
     /// The verdict "too shallow", where it is recorded.
@@ -463,78 +466,5 @@ impl Cells<'_> {
 impl From<GoldenError> for CommandError {
     fn from(e: GoldenError) -> Self {
         Self::Golden(Box::new(e))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const HEADER: [&str; 15] = [
-        "ovh_ns",
-        "step",
-        "disabled_mask",
-        "latency_req_ns",
-        "tick_stopped",
-        "sleep_length_ns",
-        "delta_tick_ns",
-        "busy_ns",
-        "sel_idx",
-        "stop_tick",
-        "n_sleep_calls",
-        "entered_idx",
-        "residency_ns",
-        "poll_hit",
-        "tick_ran",
-    ];
-    const CELLS: [&str; 15] =
-        ["600", "7", "3", "2000", "1", "-5", "6", "8", "1", "0", "1", "-1", "9", "-1", "1"];
-
-    fn row(header: &[&str], cells: &[&str]) -> Result<Row, GoldenError> {
-        let path = Path::new("some.csv.gz");
-        let state = |residency_us: i64| IdleState {
-            name: String::new(),
-            exit_latency_ns: 1000,
-            target_residency_ns: residency_us * 1000,
-            entry_ns: 0,
-            polling: false,
-            disabled: false,
-        };
-        let table = IdleTable::new(vec![state(1), state(100)]).unwrap();
-        Columns::find(path, &StringRecord::from(header))?.row(path, &StringRecord::from(cells), &table)
-    }
-
-    #[test]
-    fn the_order_of_columns_comes_from_the_header() {
-        let row = row(&HEADER, &CELLS).unwrap();
-        assert_eq!((row.step, row.ovh_ns, row.inputs.sleep_length_ns, row.sel_idx), (7, 600, -5, 1));
-        assert_eq!((row.entered, row.poll_hit, row.tick_ran, row.asked), (None, None, true, true));
-        assert_eq!((row.inputs.util, row.poll_limit_ns), (0, None));
-    }
-
-    #[test]
-    fn a_missing_column_and_a_bad_cell_are_named() {
-        let said = row(&HEADER[1..], &CELLS[1..]).err().unwrap().to_string();
-        assert!(
-            said.contains("`ovh_ns`") && said.contains("some.csv.gz") && said.contains("tick_ran"),
-            "{said}"
-        );
-        for state in ["2", "-2", "100000000", "9223372036854775807"] {
-            let mut cells = CELLS;
-            cells[11] = state;
-            let said = row(&HEADER, &cells).err().unwrap().to_string();
-            assert!(said.contains("`entered_idx`") && said.contains(state), "{said}");
-        }
-        let mut cells = CELLS;
-        cells[8] = "2";
-        let said = row(&HEADER, &cells).err().unwrap().to_string();
-        assert!(said.contains("`sel_idx`: expected the index of a state") && said.contains("`2`"), "{said}");
-        let mut cells = CELLS;
-        cells[4] = "maybe";
-        let said = row(&HEADER, &cells).err().unwrap().to_string();
-        assert!(
-            said.contains("`tick_stopped`") && said.contains("0 or 1") && said.contains("`maybe`"),
-            "{said}"
-        );
     }
 }

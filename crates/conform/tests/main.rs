@@ -11,8 +11,10 @@
 #![allow(clippy::print_stdout, reason = "tests say what they skip and what they saw")]
 
 mod golden;
+mod golden_rows;
 mod inputs_of_tapes;
 mod kernels_choices;
 mod measured_residencies;
 mod mid_recording;
+mod unreadable_periods;
 mod why_choices_diverge;

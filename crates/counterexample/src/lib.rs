@@ -18,3 +18,4 @@ pub use period::Period;
 pub use report::{Choice, Counterexample, Found, MachineHead, SCHEMA, StateHead, StoryRow};
 pub use request::{CounterexampleRequest, LONGEST, Origin};
 pub use search::{MACHINES, ROUNDS, SearchProgress, find};
+pub use shrink::shrink;

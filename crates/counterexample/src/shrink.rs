@@ -46,8 +46,12 @@ impl<E> Test<'_, E> {
     }
 }
 
-/// The shortest and plainest sequence found that still `shows` it when it is played `times` times over, from one that does.
-pub(crate) fn shrink<E>(
+/// The shortest and plainest sequence found that still `shows` it when it is played `times` times over, from one that does. A
+/// million idle periods are played at most.
+///
+/// # Errors
+/// What `shows` fails with.
+pub fn shrink<E>(
     mut periods: Vec<Period>,
     times: usize,
     shows: &mut dyn FnMut(&[Period]) -> Result<bool, E>,
@@ -134,50 +138,4 @@ fn rounded(ns: u64) -> u64 {
     let Some(digits) = ns.checked_ilog10() else { return 0 };
     let unit = 10_u64.pow(digits);
     ns / unit * unit
-}
-
-#[cfg(test)]
-mod tests {
-    use std::convert::Infallible;
-
-    use super::*;
-
-    #[test]
-    fn only_what_matters_is_left() {
-        let period = |n: u64| Period {
-            busy_ns: 12_345 + n,
-            woken_ns: 54_321 + n,
-            timer_ns: Some(99_999 + n),
-            util: 7,
-            iowait: 1,
-        };
-        // One that is longer than 54.4 us, and later one that is shorter, with a use of the CPU.
-        let mut shows = |all: &[Period]| {
-            let long = all.iter().position(|p| p.woken_ns > 54_400);
-            let short = all.iter().rposition(|p| p.woken_ns < 54_400 && p.util > 0);
-            Ok::<bool, Infallible>(long.zip(short).is_some_and(|(a, b)| a < b))
-        };
-        let mut all: Vec<Period> = (0..200).map(period).collect();
-        all.extend((0..20).map(period));
-        let left = shrink(all, 1, &mut shows).unwrap();
-        assert_eq!(left.len(), 2, "{left:?}");
-        assert!(left.iter().all(|p| p.is_timer() && p.busy_ns == PLAIN_BUSY_NS && p.iowait == 0));
-        assert_eq!((left[0].util, left[1].woken_ns, left[1].util), (0, 50_000, 512));
-    }
-
-    #[test]
-    fn what_stays_long_ends() {
-        let period =
-            |n: u64| Period { busy_ns: 12_345, woken_ns: 54_321 + n, timer_ns: None, util: 7, iowait: 1 };
-        let all: Vec<Period> = (0..200).map(period).collect();
-        let mut played = 0;
-        // Any two hundred show it, so that all that can be tried is to make each plain.
-        let mut shows = |tried: &[Period]| {
-            played += 20 * tried.len();
-            Ok::<bool, Infallible>(tried.len() == 200 && tried.iter().all(|p| p.util > 0))
-        };
-        let left = shrink(all, 20, &mut shows).unwrap();
-        assert_eq!(left.len(), 200);
-        assert!((MOST - 4_000..=MOST).contains(&played), "{played}");
-    }
 }

@@ -4,3 +4,4 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
 mod neighbours;
+mod shrinking;
