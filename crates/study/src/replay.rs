@@ -17,7 +17,7 @@ use idlewise_score::measure::DECIDING;
 pub use answer::answer;
 use decisions::Decisions;
 pub use decisions::{DECISION_COLUMNS, DECISIONS_SCHEMA, DecisionColumn, DecisionsFile};
-pub use detail::{CpuResidency, GovernorDetail, Lengths, RecordingDetail, ReplayDetail, ShownPeriod};
+pub use detail::{CpuResidency, GovernorDetail, Lengths, RecordingDetail, ReplayDetail, ShownPeriod, curve};
 pub(crate) use detail::{Pictures, Tallies};
 use idlewise_recording::CommandError;
 pub use idlewise_recording::candidate::ORACLE;

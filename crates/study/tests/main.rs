@@ -12,6 +12,8 @@
 
 mod against_the_kernels_counters;
 mod bad_recordings;
+mod conditions;
+mod curves;
 mod decision_columns_page;
 mod decisions_as_rows;
 mod every_format;
@@ -21,5 +23,8 @@ mod lttng;
 mod measured_wakeups;
 mod power_limits;
 mod replay_reports;
+mod short_names;
+mod swaps;
+mod waits;
 mod what_if;
 mod without_idle_events;

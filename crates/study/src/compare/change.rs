@@ -52,7 +52,8 @@ impl MeasureChange {
     }
 
     /// What a condition is checked against.
-    pub(crate) fn met(&self) -> ComparedMetric<'static> {
+    #[must_use]
+    pub fn met(&self) -> ComparedMetric<'static> {
         let shown: &dyn Fn(f64) -> String = match self.measure.unit {
             Unit::Energy => &|v| cell(Unit::Energy, v),
             _ => &|v| cell(Unit::Count, v),

@@ -310,15 +310,3 @@ pub struct Range {
 fn is_none(parts: &usize) -> bool {
     *parts == 0
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_a_state_are_shortened_to_what_they_share() {
-        let names = ["WFI", "cpuoff-l/cpuoff-m/cpuoff-b", "C1/retention", "", "c2/c2-big"];
-        let short = ["WFI", "cpuoff-*", "C1/retention", "", "c2/c2-big"];
-        assert_eq!(names.map(short_name), short);
-    }
-}

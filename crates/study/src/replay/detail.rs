@@ -336,8 +336,10 @@ impl ShownPeriod {
     }
 }
 
-/// The share of values up to each, at as many values as a chart can show; the last one has all.
-fn curve(ranks: &[(u32, u64)]) -> Vec<(u32, f64)> {
+/// The share of values up to each, 0 to 1, at as many values as a chart can show; the last one has all. `ranks` are different
+/// values in order, each with how often it came.
+#[must_use]
+pub fn curve(ranks: &[(u32, u64)]) -> Vec<(u32, f64)> {
     let all: u64 = ranks.iter().map(|(_, n)| n).sum();
     let mut out: Vec<(u32, f64)> = Vec::new();
     let mut below = 0;
@@ -350,19 +352,4 @@ fn curve(ranks: &[(u32, u64)]) -> Vec<(u32, f64)> {
         }
     }
     out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_curve_ends_with_all_and_never_falls() {
-        let ranks: Vec<(u32, u64)> = (0..10_000).map(|v| (v, 1 + u64::from(v % 3))).collect();
-        let points = curve(&ranks);
-        assert!(points.len() <= POINTS + 2, "{}", points.len());
-        assert!(points.windows(2).all(|w| w[0].0 < w[1].0 && w[0].1 < w[1].1));
-        assert_eq!(points.last().map(|p| p.1), Some(1.0));
-        assert_eq!(curve(&[]), []);
-    }
 }

@@ -20,6 +20,14 @@ fn measures() -> Vec<&'static Measure> {
     all
 }
 
+impl MetricSensitivity {
+    /// A metric of which `governors` have these values, with the pairs that swap.
+    #[must_use]
+    pub fn of(metric: &'static str, governors: Vec<GovernorSensitivity>) -> Self {
+        Self { metric, swaps: swaps(&governors), governors }
+    }
+}
+
 impl Sensitivity {
     /// Compares the scores of `names` under all that was tried; governors without a score do not take part.
     fn compare(&mut self, names: &[&str], scores: &[Vec<Score>]) {
@@ -34,7 +42,7 @@ impl Sensitivity {
                     .iter()
                     .map(|(i, name)| GovernorSensitivity { governor: (*name).to_owned(), values: values(*i) })
                     .collect();
-                MetricSensitivity { metric: m.name, swaps: swaps(&governors), governors }
+                MetricSensitivity::of(m.name, governors)
             })
             .collect();
     }
@@ -93,21 +101,4 @@ fn swaps(governors: &[GovernorSensitivity]) -> Vec<[String; 2]> {
         }
     }
     out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn governor(name: &str, values: [f64; 3]) -> GovernorSensitivity {
-        GovernorSensitivity { governor: name.to_owned(), values: values.to_vec() }
-    }
-
-    #[test]
-    fn a_pair_swaps_when_each_has_less_somewhere() {
-        let all =
-            [governor("a", [1.0, 1.0, 3.0]), governor("b", [2.0, 1.0, 2.0]), governor("c", [2.0, 2.0, 4.0])];
-        assert_eq!(swaps(&all), [["a", "b"].map(str::to_owned)]);
-        assert_eq!(swaps(&all[..1]), [[""; 2]; 0].map(|p| p.map(str::to_owned)));
-    }
 }

@@ -37,8 +37,8 @@ pub(super) struct Stage<'a> {
 /// Some CPUs of a trace under a candidate.
 struct Job<'j> {
     trace: usize,
-    /// The oracle for regret has the number after the last.
-    number: usize,
+    /// Which candidate of the request; nothing for the oracle for regret.
+    number: Option<usize>,
     candidate: &'j Candidate,
     cpus: Vec<&'j Workload>,
 }
@@ -50,15 +50,6 @@ pub(super) struct TraceRuns<'a> {
     pub(super) parity: Vec<RecordedGovernor>,
     pub(super) fidelity: Result<FidelityHead, NotKnown>,
     pub(super) kernels: Result<Governor, NotKnown>,
-}
-
-impl<'a> TraceRuns<'a> {
-    /// Of the candidate with this number; the oracle for regret comes after them.
-    fn of(&mut self, candidate: usize) -> &mut CpuRuns<'a> {
-        let all = self.governors.len();
-        assert!(candidate <= all, "candidate {candidate} of {all}, and the oracle after them");
-        self.governors.get_mut(candidate).unwrap_or(&mut self.oracle)
-    }
 }
 
 /// One governor's runs on the CPUs of a trace.
@@ -111,8 +102,9 @@ impl<'a> Stage<'a> {
         let recordings = &self.placement.recordings;
         let workloads: Vec<Vec<Workload>> =
             recordings.par_iter().map(|r| self.placement.workloads(r)).collect::<Result<_, _>>()?;
-        let candidates: Vec<&Candidate> =
-            self.candidates.iter().chain([&Candidate::Bound(Bound::Oracle)]).collect();
+        let numbered = self.candidates.iter().enumerate().map(|(c, candidate)| (Some(c), candidate));
+        let candidates: Vec<(Option<usize>, &Candidate)> =
+            numbered.chain([(None, &Candidate::Bound(Bound::Oracle))]).collect();
         let finished = self.run_on(&workloads, &candidates, progress)?;
         let offered = governors::offered(&self.request.governors, &self.request.setup.kernel_trees);
         let own = |recording| {
@@ -128,7 +120,8 @@ impl<'a> Stage<'a> {
         let mut all: Vec<TraceRuns<'a>> =
             recordings.par_iter().map(own).collect::<Result<_, CommandError>>()?;
         for (t, c, runs) in finished {
-            all[t].of(c).merge(runs);
+            let TraceRuns { governors, oracle, .. } = &mut all[t];
+            c.map_or(oracle, |c| &mut governors[c]).merge(runs);
         }
         Ok(all)
     }
@@ -137,14 +130,14 @@ impl<'a> Stage<'a> {
     fn run_on(
         &self,
         workloads: &[Vec<Workload>],
-        candidates: &[&Candidate],
+        candidates: &[(Option<usize>, &Candidate)],
         progress: &(dyn Fn(usize, usize) + Sync),
-    ) -> Result<Vec<(usize, usize, CpuRuns<'a>)>, CommandError> {
+    ) -> Result<Vec<(usize, Option<usize>, CpuRuns<'a>)>, CommandError> {
         let mut jobs: Vec<Job<'_>> = Vec::new();
         for (t, w) in workloads.iter().enumerate() {
-            for (c, candidate) in candidates.iter().enumerate() {
+            for &(number, candidate) in candidates {
                 let parts = chunks(w, candidate.is_foreign());
-                let job = |cpus| Job { trace: t, number: c, candidate, cpus };
+                let job = |cpus| Job { trace: t, number, candidate, cpus };
                 jobs.extend(parts.into_iter().map(job));
             }
         }
@@ -169,11 +162,11 @@ impl<'a> Stage<'a> {
         let Some(decisions) = self.decisions else {
             return self.run_cpus(job.candidate, &job.cpus, same_machine);
         };
-        if job.number == self.candidates.len() {
+        let Some(number) = job.number else {
             decisions.done(n, None)?;
             return self.run_cpus(job.candidate, &job.cpus, same_machine);
-        }
-        let rows = decisions.job(job.trace, job.number)?;
+        };
+        let rows = decisions.job(job.trace, number)?;
         let last = job.cpus.last().map(|w| w.cpu);
         let open = |workload: &Workload, place: &'a Cluster| {
             let tally = Tally::new(&place.table, &place.energy);
@@ -318,24 +311,4 @@ fn notes(runs: &CpuRuns<'_>) -> Vec<Note> {
         out.push(NoteId::SharedState.note(SHARED_STATE));
     }
     out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    #[should_panic(expected = "candidate 3 of 2")]
-    fn a_run_of_no_candidate_is_not_the_oracles() {
-        let mut runs = TraceRuns {
-            governors: vec![CpuRuns::default(); 2],
-            oracle: CpuRuns::default(),
-            parity: Vec::new(),
-            fidelity: Err(NotKnown::because(NoteId::NotAsked, "not asked")),
-            kernels: Err(NotKnown::because(NoteId::NotAsked, "not asked")),
-        };
-        runs.of(2).merge(CpuRuns { shared_state: true, ..CpuRuns::default() });
-        assert!(runs.oracle.shared_state && !runs.of(1).shared_state);
-        runs.of(3);
-    }
 }
