@@ -8,6 +8,7 @@ mod bpf_instructions;
 mod bpf_listing;
 mod btf_blob;
 mod kernel_types;
+mod left_behind;
 mod mixed;
 mod recorded_inputs;
 mod recorder;

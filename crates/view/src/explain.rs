@@ -362,24 +362,3 @@ fn other_row(e: &Explanation, o: &Other) -> Vec<String> {
     }
     row
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_long_run_at_the_end_of_a_list_is_counted() {
-        let numbers = |n: &[i128]| n.iter().map(|n| Value::Number(*n)).collect::<Vec<_>>();
-        assert_eq!(list("x", &numbers(&[1, 0, 0])), "1 0 0");
-        assert_eq!(list("x", &numbers(&[1, 0, 0, 0, 0, 0, 0, 0, 0])), "1 (8 times 0)");
-        assert_eq!(list("x", &[]), "");
-    }
-
-    #[test]
-    fn times_in_reasons_become_readable() {
-        assert_eq!(readable("timer in 1200000 ns: state 2 fits"), "timer in 1.20 ms: state 2 fits");
-        assert_eq!(readable("a tick (4000000 ns), then 5 nsec"), "a tick (4.00 ms), then 5 nsec");
-        assert_eq!(readable("none for 9223372036854775807 ns"), "none for never");
-        assert_eq!(readable("-5 ns left"), "-5.00 ns left");
-    }
-}

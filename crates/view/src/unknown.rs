@@ -50,26 +50,3 @@ fn has_unknown(table: &Table) -> bool {
     let is_unknown = |cell: &String| cell.split([' ', '(', ')', ',']).any(|word| word == UNKNOWN);
     table.rows.iter().any(|row| row.iter().skip(table.text_columns).any(is_unknown))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_question_mark_has_its_reason() {
-        let table = |cell: &str| {
-            let mut t = Table::new("", vec!["?".to_owned(), "a".to_owned()]);
-            t.rows.push(vec!["? what".to_owned(), cell.to_owned()]);
-            t
-        };
-        let none = Score::of(&[]);
-        let shown =
-            |cell: &str, scores: &[(&'static str, &Score)]| lines(&[table(cell)], scores.iter().copied());
-        assert_eq!(shown("7 (+1.00%)", &[("menu", &none)]), []);
-        for cell in ["?", "7 (?)"] {
-            assert_eq!(shown(cell, &[]), [Line::new(UNKNOWN, OTHER)]);
-            let why = shown(cell, &[("menu", &none), ("teo", &none), ("menu", &none)]);
-            assert_eq!(why, [Line::new(UNKNOWN, format!("menu, teo: {}", REASONS[0].0))]);
-        }
-    }
-}

@@ -31,7 +31,10 @@ pub struct Spool {
 
 /// Makes the folder for a recording. What a killed one left there goes if no pages are in it, or if `force`; else it is moved
 /// aside, and where to is reported. Who calls this is the only session that records.
-pub(crate) fn make_folder(folder: &Path, force: bool) -> Result<Option<PathBuf>, LiveError> {
+///
+/// # Errors
+/// [`LiveError`] where something else than a recording's folder is there, or it cannot be moved, removed or made.
+pub fn make_folder(folder: &Path, force: bool) -> Result<Option<PathBuf>, LiveError> {
     let mut moved = None;
     if folder.symlink_metadata().is_ok() {
         if !is_ours(folder) {
@@ -67,7 +70,10 @@ fn aside(folder: &Path) -> PathBuf {
 
 /// Removes what a recording has made, the folder by which it is known for one last: who is killed meanwhile leaves what the next
 /// recording takes for one's, too.
-pub(crate) fn remove(folder: &Path) -> io::Result<()> {
+///
+/// # Errors
+/// What the system says.
+pub fn remove(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         if entry.file_name() != KNOWN_BY {
@@ -177,48 +183,4 @@ pub fn buffer_kib(host: &Host, cpus: usize) -> u64 {
     let kib = text.lines().find_map(|l| l.strip_prefix("MemAvailable:"));
     let kib = kib.and_then(|l| l.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
     kib.map_or(USUAL, |kib| (kib / 8 / cpus.max(1) as u64).clamp(LEAST, USUAL))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn left(parent: &Path, pages: &[u8]) -> PathBuf {
-        let folder = parent.join("x.dat.parts");
-        fs::create_dir_all(folder.join("events")).unwrap();
-        fs::write(folder.join("cpu0"), pages).unwrap();
-        folder
-    }
-
-    #[test]
-    fn what_a_killed_recording_left_is_in_nobodys_way_and_not_lost() {
-        let parent = tempfile::tempdir().unwrap();
-        for (pages, force, moved) in [
-            (&b""[..], false, None),
-            (b"p", false, Some(".1")),
-            (b"q", false, Some(".2")),
-            (b"r", true, None),
-        ] {
-            let folder = left(parent.path(), pages);
-            let aside = make_folder(&folder, force).unwrap();
-            let wanted = moved.map(|n| parent.path().join(format!("x.dat.parts{n}")));
-            assert_eq!(aside, wanted);
-            assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
-            if let Some(aside) = &aside {
-                assert_eq!(fs::read(aside.join("cpu0")).unwrap(), pages);
-            }
-        }
-        // One that is removed goes whole.
-        let folder = left(parent.path(), b"p");
-        fs::create_dir_all(folder.join("events/power")).unwrap();
-        remove(&folder).unwrap();
-        assert!(!folder.exists());
-        let other = parent.path().join("other");
-        fs::create_dir(&other).unwrap();
-        fs::write(other.join("cpu0"), "p").unwrap();
-        for force in [false, true] {
-            let why = make_folder(&other, force).unwrap_err().to_string();
-            assert!(why.contains("nothing that a recording has left"), "{why}");
-        }
-    }
 }
