@@ -23,6 +23,7 @@ mod doc_comments;
 mod docs;
 mod foreign;
 mod guard;
+mod help_texts;
 mod hostile_names;
 mod house;
 mod inputs;
