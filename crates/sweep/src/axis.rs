@@ -25,7 +25,7 @@ impl Axis {
     ///
     /// # Errors
     /// A sentence with the word at fault.
-    pub(crate) fn parse(parameter: &str, values: &str) -> Result<Self, String> {
+    pub fn parse(parameter: &str, values: &str) -> Result<Self, String> {
         let parts = values.split('|').map(|word| AxisPart::parse(word.trim()));
         let parts =
             parts.collect::<Result<Vec<_>, _>>().map_err(|why| format!("{parameter}={values}: {why}"))?;
@@ -42,13 +42,21 @@ impl Axis {
     }
 
     /// How many values there are.
-    pub(crate) fn counted(&self) -> u64 {
+    ///
+    /// # Panics
+    /// Where they cannot be counted; those of an axis that was read can.
+    #[must_use]
+    pub fn counted(&self) -> u64 {
         self.len()
             .unwrap_or_else(|| unreachable!("the values of {} are counted when it is read", self.parameter))
     }
 
     /// Value number `n`, from 0.
-    pub(crate) fn value(&self, n: u64) -> String {
+    ///
+    /// # Panics
+    /// Where there are not so many.
+    #[must_use]
+    pub fn value(&self, n: u64) -> String {
         let mut rest = n;
         for part in &self.parts {
             let Some(len) = part.len() else { unreachable!("an axis is counted when it is read") };
@@ -61,7 +69,11 @@ impl Axis {
     }
 
     /// All values, or the ends of ranges where they are more than `most`.
-    pub(crate) fn some(&self, most: u64) -> Vec<String> {
+    ///
+    /// # Panics
+    /// As [`Axis::counted`].
+    #[must_use]
+    pub fn some(&self, most: u64) -> Vec<String> {
         let all = |part: &AxisPart| match part.len() {
             Some(len) if len <= most => (0..len).map(|n| part.value(n)).collect::<Vec<_>>(),
             Some(len) => vec![part.value(0), part.value(len - 1)],
@@ -112,51 +124,4 @@ fn whole(word: &str) -> Result<i64, String> {
     word.trim().parse().map_err(|_| {
         format!("`{word}` is not a whole number; a range is written FROM..TO or FROM..TO/STEP, a list A|B|C")
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn values(text: &str) -> Vec<String> {
-        let axis = Axis::parse("x", text).unwrap();
-        (0..axis.len().unwrap()).map(|n| axis.value(n)).collect()
-    }
-
-    #[test]
-    fn ranges_have_both_ends_and_lists_their_order() {
-        assert_eq!(values("3..6"), ["3", "4", "5", "6"]);
-        assert_eq!(values("-1..1"), ["-1", "0", "1"]);
-        assert_eq!(values("5000..20000/5000"), ["5000", "10000", "15000", "20000"]);
-        assert_eq!(values("0..9/4"), ["0", "4", "8"]);
-        assert_eq!(values("8|1..2|y"), ["8", "1", "2", "y"]);
-        assert_eq!(values("7"), ["7"]);
-    }
-
-    #[test]
-    fn a_long_range_is_known_by_its_ends() {
-        let axis = Axis::parse("x", "0..9223372036854775807|3").unwrap();
-        assert_eq!(axis.some(100), ["0", "9223372036854775807", "3"]);
-        assert_eq!(axis.value((1 << 63) - 1), "9223372036854775807");
-        assert!(
-            Axis::parse("x", "-9223372036854775808..9223372036854775807").unwrap_err().contains("counted")
-        );
-    }
-
-    #[test]
-    fn what_is_no_range_is_refused_with_the_word_at_fault() {
-        for (text, word) in [
-            ("nan..5", "`nan` is not a whole number"),
-            ("1..inf", "`inf`"),
-            ("1.5..3", "`1.5`"),
-            ("1..", "``"),
-            ("9..3", "write it as 3..9"),
-            ("1..9/0", "`1..9/0`: the step"),
-            ("1..9/-2", "the step"),
-            ("1||2", "empty"),
-        ] {
-            let why = Axis::parse("x", text).unwrap_err();
-            assert!(why.starts_with(&format!("x={text}: ")) && why.contains(word), "{text}: {why}");
-        }
-    }
 }

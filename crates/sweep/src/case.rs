@@ -368,30 +368,3 @@ impl OpenRecording {
 fn tally<'p>(_: &Workload, place: &'p Cluster) -> Tally<'p> {
     Tally::new(&place.table, &place.energy)
 }
-
-#[cfg(test)]
-mod tests {
-    use idlewise_checkout::root;
-
-    use crate::design::BASELINE;
-    use crate::request::SweepRequest;
-    use crate::run::Sweep;
-
-    #[test]
-    fn a_trial_is_the_first_part_of_a_recording() {
-        let request = SweepRequest {
-            governors: vec!["teo".to_owned()],
-            recordings: vec![root().join("tests/data/mixed.dat")],
-            platforms: vec!["pixel6".to_owned()],
-            ..SweepRequest::default()
-        };
-        let sweep = Sweep::of(&request, None, &|_, _, _| ()).unwrap();
-        let (open, baseline) = (sweep.cases[0].open().unwrap(), sweep.design.variant(BASELINE).unwrap());
-        let decisions = |share| open.trial(share).unwrap().outcome(&baseline).unwrap().unwrap().decisions;
-        let all = open.outcome(&baseline).unwrap().unwrap().decisions;
-        assert_eq!(decisions(1.0), all);
-        let (tenth, half) = (decisions(0.1) as f64 / all as f64, decisions(0.5) as f64 / all as f64);
-        assert!((0.05..0.2).contains(&tenth) && (0.4..0.6).contains(&half), "{tenth} {half}");
-        assert!(open.length() <= all && !open.is_read_by_runs());
-    }
-}

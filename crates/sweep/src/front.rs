@@ -25,15 +25,3 @@ pub(crate) fn front(points: &[Vec<f64>]) -> Vec<bool> {
     }
     on
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_point_is_on_the_front_unless_another_is_better() {
-        let points = [[1.0, 9.0], [2.0, 2.0], [3.0, 2.0], [9.0, 1.0], [2.0, 2.0], [f64::NAN, 0.0]];
-        let points: Vec<Vec<f64>> = points.iter().map(|p| p.to_vec()).collect();
-        assert_eq!(front(&points), [true, true, false, true, true, false]);
-    }
-}

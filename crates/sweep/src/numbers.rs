@@ -96,14 +96,3 @@ impl Numbers {
         values[at.unwrap_or_else(|| unreachable!("{} does not decide", measure.name))]
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_number_is_that_of_its_name() {
-        let names = ["energy", "latency_mean", "latency_p99", "too_deep", "too_shallow", "wakeups"];
-        assert_eq!(DECIDING.map(|m| m.name), names);
-    }
-}

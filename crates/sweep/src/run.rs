@@ -326,23 +326,3 @@ fn recordings(request: &SweepRequest, progress: SweepProgress<'_>) -> Result<Vec
     }
     Ok(shown)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shards_are_all_runs_once() {
-        for (n, cases, all) in [(1, 3, 7), (4, 3, 7), (50, 3, 7), (7, 1, 100)] {
-            let mut seen = Vec::new();
-            for i in 1..=n {
-                for case in 0..cases {
-                    seen.extend(part(Some(Shard { i, n }), case, cases, all).map(|s| (case, s)));
-                }
-            }
-            let every: Vec<(u64, u64)> = (0..cases).flat_map(|c| (0..all).map(move |s| (c, s))).collect();
-            assert_eq!(seen, every, "{n} shards");
-        }
-        assert_eq!(part(None, 0, 3, 7), 0..7);
-    }
-}

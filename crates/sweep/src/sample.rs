@@ -74,34 +74,3 @@ fn stratified(random: &mut Random, len: u64, n: u64) -> Vec<u64> {
     }
     out
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn drawn(lens: &[u64], n: u64, method: SampleMethod, seed: u64) -> Vec<Vec<u64>> {
-        sample(lens, Draw { n, method, seed })
-    }
-
-    #[test]
-    fn a_latin_hypercube_has_one_setting_in_each_part_of_each_parameter() {
-        let drawn = drawn(&[100, 40, 1_000_000], 20, SampleMethod::LatinHypercube, 7);
-        assert_eq!(drawn.len(), 20);
-        for (axis, len) in [(0, 100), (1, 40), (2, 1_000_000)] {
-            let parts: BTreeSet<u64> = drawn.iter().map(|s| s[axis] * 20 / len).collect();
-            assert_eq!(parts.len(), 20, "parameter {axis}");
-        }
-    }
-
-    #[test]
-    fn a_seed_draws_the_same_settings_and_another_draws_others() {
-        for method in [SampleMethod::LatinHypercube, SampleMethod::Random] {
-            let draw = |seed| drawn(&[1000, 1000], 30, method, seed);
-            assert!(draw(1) == draw(1) && draw(1) != draw(2), "{method:?}");
-            assert!(draw(1).iter().flatten().all(|v| *v < 1000));
-        }
-        // There are no more than there are.
-        assert_eq!(drawn(&[2, 2], 500, SampleMethod::Random, 1).len(), 4);
-        assert_eq!(drawn(&[], 9, SampleMethod::LatinHypercube, 1), [Vec::<u64>::new()]);
-    }
-}

@@ -3,4 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
+mod axes;
+mod kept_lines;
+mod results;
+mod settings;
 mod sweeping;

@@ -16,11 +16,11 @@ use idlewise_sweep::{
     SweepReport, SweepRequest, Swept, Workplace, parts_of, sweep, with_known,
 };
 
-fn data(name: &str) -> PathBuf {
+pub(crate) fn data(name: &str) -> PathBuf {
     root().join("tests/data").join(name)
 }
 
-fn request(governors: &[&str]) -> SweepRequest {
+pub(crate) fn request(governors: &[&str]) -> SweepRequest {
     SweepRequest {
         governors: governors.iter().map(|g| (*g).to_owned()).collect(),
         recordings: vec![data("mixed.dat"), data("sleeploop.dat")],
@@ -30,7 +30,7 @@ fn request(governors: &[&str]) -> SweepRequest {
 }
 
 /// What a sweep did, and how many runs it took.
-fn swept(request: &SweepRequest, keeping: &Keeping) -> Result<(Swept, usize), String> {
+pub(crate) fn swept(request: &SweepRequest, keeping: &Keeping) -> Result<(Swept, usize), String> {
     let runs = AtomicUsize::new(0);
     let progress = |what: &str, done: usize, _: usize| {
         if what == "replaying" {
@@ -42,14 +42,14 @@ fn swept(request: &SweepRequest, keeping: &Keeping) -> Result<(Swept, usize), St
     Ok((done, runs.into_inner()))
 }
 
-fn report(request: &SweepRequest, keeping: &Keeping) -> (SweepReport, usize) {
+pub(crate) fn report(request: &SweepRequest, keeping: &Keeping) -> (SweepReport, usize) {
     match swept(request, keeping).unwrap() {
         (Swept::All(report), runs) => (*report, runs),
         (other, _) => unreachable!("{other:?}"),
     }
 }
 
-fn kept_in(folder: &Path) -> Keeping {
+pub(crate) fn kept_in(folder: &Path) -> Keeping {
     Keeping { to: Some(folder.to_owned()), ..Keeping::default() }
 }
 
@@ -226,7 +226,7 @@ fn a_sweep_goes_on_where_it_was_interrupted_and_a_repeated_one_runs_nothing() {
 }
 
 /// What a sweep that keeps its results in `folder` warns of.
-fn warned(request: &SweepRequest, folder: &Path) -> (SweepReport, usize, Vec<String>) {
+pub(crate) fn warned(request: &SweepRequest, folder: &Path) -> (SweepReport, usize, Vec<String>) {
     let (warnings, runs) = (std::cell::RefCell::new(Vec::new()), AtomicUsize::new(0));
     let progress = |what: &str, done: usize, _: usize| {
         if what == "replaying" {
@@ -544,7 +544,7 @@ fn drawn_settings_are_the_same_twice_and_as_many_as_asked_for() {
 }
 
 /// A C file in `folder`.
-fn own_governor(folder: &Path) -> PathBuf {
+pub(crate) fn own_governor(folder: &Path) -> PathBuf {
     for (name, here) in [("teo.c", "mine.c"), ("governor.h", "governor.h")] {
         fs::copy(root().join("governors").join(name), folder.join(here)).unwrap();
     }
