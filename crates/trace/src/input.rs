@@ -420,24 +420,3 @@ impl<'a> Cursor<'a> {
 pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim_end_matches('\0').to_owned()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_place_that_cannot_be_read_is_remembered() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("trace.dat");
-        std::fs::write(&path, [7; 100]).unwrap();
-        let mut input = Input::open(&path).unwrap();
-        assert_eq!(input.read_at(0, &mut [0; 8]).unwrap(), 8);
-        input.check_read().unwrap();
-        // Reading is refused from now on.
-        input.bytes = Bytes::File(File::options().write(true).open(&path).unwrap());
-        assert!(input.read_at(40, &mut [0; 8]).is_err());
-        assert!(input.read_at(60, &mut [0; 8]).is_err());
-        let said = input.check_read().unwrap_err().to_string();
-        assert!(said.contains("trace.dat") && said.contains("byte 40"), "{said}");
-    }
-}

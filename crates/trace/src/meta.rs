@@ -151,19 +151,3 @@ fn number(text: &str, key: &str) -> Option<u64> {
     let lines = text.lines().filter_map(|l| l.split_once(':'));
     lines.into_iter().find(|(k, _)| k.trim() == key).and_then(|(_, v)| v.trim().parse().ok())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_kernels_version_is_the_beginning_of_its_release() {
-        let version =
-            |kernel: &str| TraceMeta { kernel: kernel.to_owned(), ..TraceMeta::default() }.kernel_version();
-        assert_eq!(version("4.15.0-29-generic x86_64"), Some((4, 15)));
-        assert_eq!(version("7.0-rc1"), Some((7, 0)));
-        assert_eq!(version("6"), None);
-        assert_eq!(version("Linux host"), None);
-        assert_eq!(version(""), None);
-    }
-}

@@ -73,21 +73,3 @@ impl fmt::Debug for Symbols {
         write!(f, "Symbols({} bytes)", self.text.len())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn functions_win_over_data_and_marks_are_no_symbols() {
-        let s = Symbols::new(
-            b"0000 A per_cpu\n1000 D data\n1000 T code\n1000 t $x\n2000 t next\t[module]\nbad\n".to_vec(),
-        );
-        assert!(!s.is_empty() && Symbols::default().is_empty());
-        assert!(Symbols::new(b"0000000000000000 A per_cpu\n0000000000000000 T code\n".to_vec()).is_empty());
-        assert_eq!(
-            (s.at(0x1000), s.at(0x1001), s.at(0x2000), s.at(0x2fff), s.at(0xfff)),
-            (Some("code"), None, Some("next"), None, None)
-        );
-    }
-}

@@ -54,39 +54,3 @@ impl Turns {
         self.bound = self.waiting.peek().map_or(NOBODY, |Reverse(best)| *best);
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The sources in the order in which they give their events.
-    fn order(sources: &[&[u64]]) -> Vec<usize> {
-        let mut rest: Vec<_> = sources.iter().map(|times| times.iter().peekable()).collect();
-        let mut turns = Turns::new(sources.iter().map(|times| times[0]));
-        let mut order = Vec::new();
-        while let Some(source) = rest.get_mut(turns.current()) {
-            if turns.is_over(**source.peek().unwrap()) {
-                turns.pass_on(**source.peek().unwrap());
-                continue;
-            }
-            order.push(turns.current());
-            source.next();
-            if source.peek().is_none() {
-                turns.end();
-            }
-        }
-        order
-    }
-
-    #[test]
-    fn events_come_in_order_of_time_then_of_source() {
-        assert_eq!(order(&[&[3, 4], &[1, 4, 9], &[4]]), [1, 0, 0, 1, 2, 1]);
-        assert_eq!(order(&[&[7]]), [0]);
-        assert!(order(&[]).is_empty());
-    }
-
-    #[test]
-    fn a_source_whose_clock_goes_back_keeps_its_turn() {
-        assert_eq!(order(&[&[5, 2, 6], &[3, 4]]), [1, 1, 0, 0, 0]);
-    }
-}

@@ -392,6 +392,51 @@ fn a_directory_of_perf_is_opened_with_its_symbols() {
 }
 
 #[test]
+fn a_kernel_that_hides_its_addresses_has_no_symbols() {
+    const TICK: u64 = 0xffff_ffff_8111_0000;
+    let stop = payload(70, 0, &[(8, 4, 1), (12, 4, 0)]);
+    let start = payload(71, 0, &[(8, 8, 9), (16, 8, TICK), (24, 8, 5), (32, 8, 5), (40, 4, 0)]);
+    let stops = (0..6).flat_map(|n| {
+        [
+            Entry::Sample(701, 0, 1_000 * n + 100, 0, stop.clone()),
+            Entry::Sample(702, 0, 1_000 * n + 200, 0, start.clone()),
+        ]
+    });
+    let mut formats = formats(8);
+    formats
+        .push(("timer", format("tick_stop", 70, &[("int success", 8, 4, 1), ("int dependency", 12, 4, 1)])));
+    let fields = [
+        ("void * hrtimer", 8, 8, 0),
+        ("void * function", 16, 8, 0),
+        ("s64 expires", 24, 8, 1),
+        ("s64 softexpires", 32, 8, 1),
+        ("enum hrtimer_mode mode", 40, 4, 0),
+    ];
+    formats.push(("timer", format("hrtimer_start", 71, &fields)));
+    let perf = Perf {
+        attrs: vec![tracepoint(70, &[701]), tracepoint(71, &[702])],
+        entries: stops.chain([Entry::Round]).collect(),
+        files: Dat { formats, ..Dat::default() },
+        ..small_perf(false)
+    };
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("data"), perf.write()).unwrap();
+    std::fs::create_dir(dir.path().join("kcore_dir")).unwrap();
+    // Where no function has a name, the tick's is found by what it does.
+    let tick = |kallsyms: &str| {
+        std::fs::write(dir.path().join("kcore_dir/kallsyms"), kallsyms).unwrap();
+        TraceFile::open(dir.path()).unwrap().meta().function(TICK).map(str::to_owned)
+    };
+    let found = Some("tick_nohz_handler".to_owned());
+    assert_eq!(tick("0000000000000000 A per_cpu\n0000000000000000 T code\n"), found);
+    assert_eq!(tick(""), found);
+    assert_eq!(
+        tick("0000 A per_cpu\n1000 D data\n1000 T code\n1000 t $x\n2000 t next\t[module]\nbad\n"),
+        None
+    );
+}
+
+#[test]
 fn broken_headers_are_refused_with_a_reason() {
     let whole = small_perf(false).write();
     let refused = |change: fn(&mut Vec<u8>)| {

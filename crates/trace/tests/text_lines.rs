@@ -13,11 +13,11 @@ use EventKind::{
 use idlewise_model::{CpuMask, Event, EventKind, Health, HealthKind, HrtimerMode, Ipi, TimerFlags, Vector};
 use idlewise_trace::{TraceError, TraceFile};
 
-fn open(bytes: &[u8]) -> TraceFile {
+pub(crate) fn open(bytes: &[u8]) -> TraceFile {
     TraceFile::from_bytes(Path::new("text"), bytes.to_vec()).unwrap()
 }
 
-fn read(text: impl AsRef<[u8]>) -> (Vec<Event>, Health) {
+pub(crate) fn read(text: impl AsRef<[u8]>) -> (Vec<Event>, Health) {
     let file = open(text.as_ref());
     let mut events = file.events().unwrap();
     let all = events.by_ref().collect();
@@ -25,14 +25,14 @@ fn read(text: impl AsRef<[u8]>) -> (Vec<Event>, Health) {
 }
 
 /// One event, as the kernel writes it.
-fn one(event: &str) -> EventKind {
+pub(crate) fn one(event: &str) -> EventKind {
     let (events, health) = read(format!("# tracer: nop\n   a-1   [000] d..1.   1.000000: {event}\n"));
     assert!(events.len() == 1 && health.is_empty(), "{event}: {events:?} {health:?}");
     events[0].kind
 }
 
 /// One event of which the reader can make nothing.
-fn bad(event: &str) {
+pub(crate) fn bad(event: &str) {
     let (events, health) = read(format!("# tracer: nop\n   a-1   [000] d..1.   1.000000: {event}\n"));
     assert!(matches!(events[..], [Event { kind: Other { .. }, .. }]), "{event}: {events:?}");
     assert_eq!(health.count(HealthKind::BadEvent), 1, "{event}");
@@ -587,11 +587,11 @@ fn odd_lines_between_events_are_counted() {
 }
 
 /// A page as systrace wrote and writes it.
-fn page(body: &str) -> Vec<u8> {
+pub(crate) fn page(body: &str) -> Vec<u8> {
     format!("<!DOCTYPE html>\n<html><head><script>var x=/^# tracer:/;if(r=='  <script class=\"trace-data\"')a-1 [000] 9.0: x: y\n</script></head><body>\n{body}\n</body></html>\n").into_bytes()
 }
 
-const LINES: &str = "# tracer: nop\n#\n a-1 [000] 1.0: cpu_idle: state=1 cpu_id=0\n a-1 [000] 2.0: cpu_idle: state=4294967295 cpu_id=0\n";
+pub(crate) const LINES: &str = "# tracer: nop\n#\n a-1 [000] 1.0: cpu_idle: state=1 cpu_id=0\n a-1 [000] 2.0: cpu_idle: state=4294967295 cpu_id=0\n";
 
 #[test]
 fn systrace_pages() {
@@ -668,7 +668,7 @@ fn atrace_output_plain_and_compressed() {
     );
 }
 
-fn base64(bytes: &[u8]) -> String {
+pub(crate) fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::new();
     for (i, three) in bytes.chunks(3).enumerate() {

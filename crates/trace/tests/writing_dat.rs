@@ -14,7 +14,7 @@ use common::writer::samples::small;
 use common::writer::{COMMS, Dat, Page, payload};
 use idlewise_model::Event;
 use idlewise_trace::TraceFile;
-use idlewise_trace::write::{DatForm, DatHead};
+use idlewise_trace::write::{DatForm, DatHead, UsedSymbols};
 
 const FORMS: [DatForm; 2] = [DatForm::Packed, DatForm::Plain];
 
@@ -141,4 +141,24 @@ fn trace_cmd_carries_the_description_into_what_it_converts() {
         assert_eq!(file.meta().description, Some(DESCRIPTION.repeat(2000)), "{form:?} to {to}");
         assert!(!events.is_empty(), "{form:?} to {to}");
     }
+}
+
+#[test]
+fn a_function_that_an_event_points_into_is_kept_with_all_its_names_and_its_end() {
+    let kallsyms = "ffffffff81000000 T start\nffffffff81000100 t tick\nffffffff81000100 T same\n\
+                    ffffffff81000100 D data\nffffffff81000180 t next\nffffffff81000200 t far\n";
+    let mut symbols = UsedSymbols::new(kallsyms);
+    let mut page = vec![0; 20];
+    page[12..].copy_from_slice(&0xffff_ffff_8100_0104u64.to_ne_bytes());
+    symbols.look(&page);
+    let text = symbols.text();
+    let names: Vec<&str> = text.lines().filter_map(|l| l.split(' ').nth(2)).collect();
+    assert_eq!(names, ["tick", "same", "data", "next"]);
+}
+
+#[test]
+fn a_kernel_that_hides_its_addresses_has_no_symbols() {
+    let mut symbols = UsedSymbols::new("0000000000000000 T start\n");
+    symbols.look(&[0; 64]);
+    assert!(symbols.is_empty() && symbols.text().is_empty());
 }

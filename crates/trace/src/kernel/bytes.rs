@@ -284,33 +284,3 @@ impl Decoders {
         Decoded::Event(Event { ts_ns, cpu, pid, kind })
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use super::{Field, Kind, Payload, Values};
-    use crate::kernel::order::{Big, Little, Order};
-
-    /// The CPUs of an event with these bytes behind the place of a mask.
-    fn cpus(order: impl Order, place: [u8; 4], mask: &[u8]) -> Vec<u32> {
-        let mut data = place.to_vec();
-        data.extend_from_slice(mask);
-        let len = data.len();
-        data.extend([0xff; super::PAD]);
-        let field = Field { offset: 0, shift: 32, kind: Kind::Located };
-        Payload { order, data: &data, len, ipis: &BTreeMap::new() }.cpus(field).iter().collect()
-    }
-
-    #[test]
-    fn a_mask_is_made_of_the_longs_of_the_recorded_machine() {
-        let little = (65 | 1u64 << 63).to_le_bytes();
-        assert_eq!(cpus(Little, [4, 0, 8, 0], &little), [0, 6, 63]);
-        let big = [(65 | 1u64 << 63).to_be_bytes(), 2u64.to_be_bytes()].concat();
-        assert_eq!(cpus(Big, [0, 16, 0, 4], &big), [0, 6, 63, 65]);
-        assert_eq!(cpus(Big, [0, 4, 0, 4], &65u32.to_be_bytes()), [0, 6]);
-        assert_eq!(cpus(Little, [4, 0, 4, 0], &65u32.to_le_bytes()), [0, 6]);
-        // What lies outside of the event is no mask.
-        assert_eq!(cpus(Little, [4, 0, 9, 0], &little), [0u32; 0]);
-    }
-}

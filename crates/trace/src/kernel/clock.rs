@@ -54,14 +54,3 @@ pub(crate) fn remark(clock: &str, in_ns: bool) -> Option<String> {
 pub(crate) fn seconds(ns: u64) -> String {
     format!("{}.{:09} s", ns / 1_000_000_000, ns % 1_000_000_000)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_selected_clock_stands_in_brackets() {
-        assert_eq!(selected("local [mono] boot\n"), "mono");
-        assert_eq!(selected("mono"), "mono");
-    }
-}

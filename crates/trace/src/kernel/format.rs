@@ -140,38 +140,3 @@ impl PageLayout {
         ok.then_some(layout)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn declarations_of_every_shape_give_their_name() {
-        let name = |d: &str| {
-            FormatField::parse(&format!("\tfield:{d};\toffset:8;\tsize:4;\tsigned:1;"))
-                .map(|f| (f.name.to_owned(), f.located))
-        };
-        let is = |n: &str, located| Some((n.to_owned(), located));
-        assert_eq!(name("char prev_comm[16]"), is("prev_comm", None));
-        assert_eq!(name("__data_loc char[] name"), is("name", Some(Located::Absolute)));
-        assert_eq!(name("__rel_loc char[] name"), is("name", Some(Located::Relative)));
-        assert_eq!(name("const char * reason"), is("reason", None));
-        assert_eq!(name("void *function"), is("function", None));
-        assert_eq!(name("unsigned char common_flags"), is("common_flags", None));
-    }
-
-    #[test]
-    fn the_text_of_a_marker_is_one_in_every_kernel() {
-        for declaration in ["char buf", "char buf[]"] {
-            let line = format!("field:{declaration};\toffset:16;\tsize:0;\tsigned:0;");
-            assert!(FormatField::parse(&line).is_some_and(|f| f.array && f.name == "buf"), "{line}");
-        }
-    }
-
-    #[test]
-    fn a_page_header_of_a_32_bit_kernel() {
-        let text = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\tfield: local_t commit;\toffset:8;\tsize:4;\tsigned:1;\n\
-                    \tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n\tfield: char data;\toffset:12;\tsize:4084;\tsigned:0;\n";
-        assert_eq!(PageLayout::parse(text), Some(PageLayout::usual(4)));
-    }
-}

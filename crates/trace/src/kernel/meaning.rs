@@ -15,8 +15,6 @@ use idlewise_model::{
     Asked, CpuMask, EventKind, GovernorName, HrtimerMode, Ipi, TimerFlags, Vector, kernel_events,
 };
 
-#[cfg(test)]
-pub(crate) use declared::forms;
 pub(crate) use declared::{spelled, system_of, tasks_of};
 pub(crate) use key::{Keys, Spelled};
 use kinds::{Condition, Kind, Needs};

@@ -122,14 +122,3 @@ fn entries(folder: &Path) -> Result<Vec<(String, PathBuf)>, TraceError> {
 fn cpu_of(name: &str) -> Option<u32> {
     name.split('.').find_map(|part| part.strip_prefix("cpu")?.parse().ok()).filter(|cpu| *cpu < MAX_CPUS)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_that_hold_a_cpu() {
-        let of = ["cpu0", "cpu12.raw", "trace.dat.cpu3", "cpu", "cpuidle", "cpu99999", "xcpu1", "cpu1x"];
-        assert_eq!(of.map(cpu_of), [Some(0), Some(12), Some(3), None, None, None, None, None]);
-    }
-}

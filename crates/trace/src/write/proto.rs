@@ -50,19 +50,3 @@ impl Proto {
         self.0.splice(start - 1..start, head.0);
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn messages_of_any_length_have_it_before_them() {
-        for n in [0, 1, 127, 128, 300, 20_000] {
-            let mut p = Proto::default();
-            p.message(2, |m| m.0.extend(vec![7; n]));
-            let mut plain = Proto::default();
-            plain.bytes(2, &vec![7; n]);
-            assert_eq!(p.0, plain.0, "{n}");
-        }
-    }
-}

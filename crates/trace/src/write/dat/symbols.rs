@@ -65,28 +65,3 @@ fn symbol(line: &str) -> Option<(u64, &str)> {
     let address = u64::from_str_radix(words.next()?, 16).ok()?;
     Some((address, words.next()?))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_function_that_an_event_points_into_is_kept_with_all_its_names_and_its_end() {
-        let kallsyms = "ffffffff81000000 T start\nffffffff81000100 t tick\nffffffff81000100 T same\n\
-                        ffffffff81000100 D data\nffffffff81000180 t next\nffffffff81000200 t far\n";
-        let mut symbols = UsedSymbols::new(kallsyms);
-        let mut page = vec![0; 20];
-        page[12..].copy_from_slice(&0xffff_ffff_8100_0104u64.to_ne_bytes());
-        symbols.look(&page);
-        let text = symbols.text();
-        let names: Vec<&str> = text.lines().filter_map(|l| l.split(' ').nth(2)).collect();
-        assert_eq!(names, ["tick", "same", "data", "next"]);
-    }
-
-    #[test]
-    fn a_kernel_that_hides_its_addresses_has_no_symbols() {
-        let mut symbols = UsedSymbols::new("0000000000000000 T start\n");
-        symbols.look(&[0; 64]);
-        assert!(symbols.is_empty() && symbols.text().is_empty());
-    }
-}
