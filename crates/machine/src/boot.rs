@@ -33,7 +33,7 @@ use chosen::Chosen;
 
 pub use build::{BuildRequest, build};
 pub use guest::guest;
-pub use self_test::{Check, SELF_TEST_SCHEMA, SelfTest, SelfTestRequest, self_test};
+pub use self_test::{Check, SELF_TEST_SCHEMA, SelfTest, SelfTestRequest, kunit_checks, self_test};
 
 /// Version of the JSON that booted runs give.
 pub const SCHEMA: &str = "idlewise.lab/2";
@@ -187,8 +187,10 @@ fn is_of_guest(error: &BootError) -> bool {
     matches!(error, BootError::Guest(_) | BootError::Failed { .. })
 }
 
-/// The starts of a workload, each with those of `all` that are booted in it. With `again` the first is in as many further ones.
-fn starts<T>(n: Option<u32>, again: bool, all: &[T]) -> Vec<(Option<u32>, &[T])> {
+/// The starts of a workload, each with its number from 1 and those of `all` that are booted in it; without `n` there is one, which
+/// has no number. With `again` the first of `all` is in as many further ones.
+#[must_use]
+pub fn starts<T>(n: Option<u32>, again: bool, all: &[T]) -> Vec<(Option<u32>, &[T])> {
     let Some(n) = n else { return vec![(None, all)] };
     let first = all.get(..1).filter(|_| again).unwrap_or_default();
     let further = (n + 1..=n * 2).filter(|_| !first.is_empty()).map(|start| (Some(start), first));
@@ -558,20 +560,4 @@ fn is_recorded(to: &Path, settings: &str) -> Result<bool, CommandError> {
     let why = "holds a recording that was made with other settings (its run.toml says which); name another folder with \
                --to, or remove it";
     Err(CommandError::file(to, why))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_first_is_booted_alone_in_as_many_further_starts() {
-        let all = ["base", "+1"];
-        assert_eq!(starts(None, true, &all), [(None, &all[..])]);
-        assert_eq!(starts(Some(2), false, &all), [(Some(1), &all[..]), (Some(2), &all[..])]);
-        let further = starts(Some(2), true, &all);
-        assert_eq!(further[..2], [(Some(1), &all[..]), (Some(2), &all[..])]);
-        assert_eq!(further[2..], [(Some(3), &all[..1]), (Some(4), &all[..1])]);
-        assert_eq!(starts::<&str>(Some(1), true, &[]), [(Some(1), &[][..])]);
-    }
 }

@@ -10,5 +10,8 @@
 )]
 #![allow(clippy::print_stdout, reason = "tests say what they skip and what they saw")]
 
+mod advising;
 mod beside;
 mod counters;
+mod kunit;
+mod starts;

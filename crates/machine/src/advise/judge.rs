@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Makes advice of evidence.
 
-#[cfg(test)]
-mod tests;
-
 use idlewise_ab::{AbReport, Verdict};
 use idlewise_answer::FEW_WAKEUPS;
 use idlewise_model::{NotKnown, Note, NoteId, known};
@@ -66,7 +63,7 @@ pub struct Advice {
     pub kept: Vec<String>,
 }
 
-/// The recommended action.
+/// What to do about the governor in force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Recommendation {
@@ -229,8 +226,9 @@ fn doubt(e: &Evidence<'_>) -> Option<String> {
 
 /// The answer that `rows` give, of which the first is in force; `doubt` is why the replay is none.
 fn answer(rows: &[Row], doubt: Option<&str>) -> Answer {
-    let current = rows.first().map(|r| r.governor.clone()).unwrap_or_default();
-    let others = rows.get(1..).unwrap_or_default();
+    let (current, others) = rows
+        .split_first()
+        .map_or_else(|| (String::new(), rows), |(first, others)| (first.governor.clone(), others));
     let compared: Vec<&Row> = others.iter().filter(|r| !r.compared.is_empty()).collect();
     if !compared.is_empty() {
         return of_comparison(&current, &compared);
@@ -306,7 +304,7 @@ fn words(row: &Row, verdict: Verdict) -> String {
 /// The governor of this kernel that the replay prefers most, if it prefers any to the first. One that has to be built first
 /// is never the answer.
 fn preferred(rows: &[Row]) -> Option<&Row> {
-    let others = rows.get(1..).unwrap_or_default().iter();
+    let others = rows.iter().skip(1);
     let merit = |r: &Row| r.replayed().map_or(f64::NEG_INFINITY, Replayed::merit);
     others.filter(|r| r.in_kernel == Some(true) && prefers(r)).max_by(|a, b| merit(a).total_cmp(&merit(b)))
 }

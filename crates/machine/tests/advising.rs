@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use idlewise_ab::{AbRequest, BenchmarkReport, Cell, Head, MetricReport};
-use idlewise_model::NoteId;
+use idlewise_ab::{AbReport, AbRequest, BenchmarkReport, Cell, Head, MetricReport, Verdict};
+use idlewise_machine::advise::{
+    Advice, Candidate, Evidence, Recommendation, Setting, Situation, candidates, entered, how_to_get, judge,
+    specs,
+};
+use idlewise_model::{NotKnown, NoteId};
+use idlewise_recording::{Recording, RecordingOptions};
 use idlewise_score::measure::{ENERGY, LATENCY_MEAN};
 use idlewise_stats::{Change, signed_rank};
-
-use super::*;
-use crate::advise::candidate::{Candidate, candidates, specs};
-use crate::advise::evidence::entered;
-use idlewise_recording::{Recording, RecordingOptions};
-use idlewise_study::replay::{ReplayRequest, TraceResult, replay};
+use idlewise_study::replay::{ReplayReport, ReplayRequest, TraceResult, replay};
 
 fn situation(available: &[&str]) -> Situation {
     Situation {
@@ -74,36 +74,39 @@ fn session(metrics: &[(&str, Verdict)]) -> AbReport {
     }
 }
 
-/// What `rows` are judged to say, when a comparison found `metrics` and a replay these changes of energy and latency, %.
+/// What is advised when a comparison found `metrics` and a replay these changes of energy and latency, %.
 fn judged(metrics: Option<&[(&str, Verdict)]>, replayed: &[(&str, f64, f64)]) -> Advice {
     let situation = situation(&["menu", "ladder"]);
     let candidates = candidates(&situation, "menu", &[]);
     let ab = metrics.map(session);
-    let ab = ab.as_ref().ok_or_else(|| NotKnown::because(NoteId::NeedsRoot, "needs root"));
-    let mut advice = judge(&Evidence {
+    let report = (!replayed.is_empty()).then(|| report(&candidates, replayed));
+    judge(&Evidence {
         situation,
         load: "timer".to_owned(),
-        candidates: candidates.clone(),
+        candidates,
         entered: None,
-        replay: Err(NotKnown::because(NoteId::Failed, "not recorded")),
-        ab: ab.clone(),
-    });
-    let mut rows = advice.rows.clone();
-    for row in &mut rows {
-        let found = replayed.iter().find(|(name, ..)| *name == row.governor);
-        row.replay = found.map(|(_, energy, latency)| {
-            Ok(Replayed {
-                energy_change_pct: *energy,
-                latency_change_pct: *latency,
-                latency_change_ns: latency * 1000.0,
-                wakeups: 1000,
-                ..Replayed::default()
-            })
-        });
+        replay: report.as_ref().ok_or_else(|| NotKnown::because(NoteId::Failed, "not recorded")),
+        ab: ab.as_ref().ok_or_else(|| NotKnown::because(NoteId::NeedsRoot, "needs root")),
+    })
+}
+
+/// A replay of the governors of these names alone, whose energy and mean latency differ so much from the first's, % and us.
+fn report(candidates: &[Candidate], replayed: &[(&str, f64, f64)]) -> ReplayReport {
+    let mut report = replay_of(candidates);
+    let results = std::mem::take(&mut report.traces[0].governors);
+    report.request.governors.clear();
+    for (name, energy, latency) in replayed {
+        let spec = &candidates.iter().find(|c| c.name == *name).unwrap().replay;
+        let mut result = results.iter().find(|g| g.governor == *spec).unwrap().clone();
+        result.change.set(ENERGY, *energy);
+        result.change.set(LATENCY_MEAN, *latency);
+        result.score.wakeups = 1000;
+        result.score.latency.mean_ns = 1e6 + latency * 1000.0;
+        report.request.governors.push(spec.clone());
+        report.traces[0].governors.push(result);
     }
-    advice.answer = answer(&rows, None);
-    advice.trying = trying(&rows, &advice.answer, false);
-    advice
+    report.traces[0].sensitivity.metrics.clear();
+    report
 }
 
 fn tried(a: &Advice) -> Vec<&str> {
@@ -230,12 +233,20 @@ fn a_setting_is_told_for_now_and_for_the_next_boot() {
 
 /// A recording of this kernel's menu, replayed; and the states that it entered.
 fn replayed() -> (Vec<Candidate>, ReplayReport, BTreeSet<usize>) {
-    let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/sleeploop.dat");
     let candidates = candidates(&situation(&["menu", "ladder", "haltpoll"]), "menu", &[]);
-    let recording = Recording::open(&trace, &RecordingOptions::default()).unwrap();
+    let recording = Recording::open(&trace(), &RecordingOptions::default()).unwrap();
+    let report = replay_of(&candidates);
+    (candidates, report, entered(&recording).unwrap())
+}
+
+fn trace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/sleeploop.dat")
+}
+
+fn replay_of(candidates: &[Candidate]) -> ReplayReport {
     let asked =
-        ReplayRequest { traces: vec![trace], governors: specs(&candidates), ..ReplayRequest::default() };
-    (candidates, replay(&asked, &|_, _| ()).unwrap(), entered(&recording).unwrap())
+        ReplayRequest { traces: vec![trace()], governors: specs(candidates), ..ReplayRequest::default() };
+    replay(&asked, &|_, _| ()).unwrap()
 }
 
 #[test]
@@ -370,6 +381,6 @@ fn what_rests_on_states_that_the_kernel_never_entered_does_not_rank() {
     let a = judged(BTreeSet::from([0]));
     assert_eq!((a.answer.what, tried(&a)), (Recommendation::Keep, vec![]), "{:?}", a.answer);
     let row = &a.rows.iter().find(|r| r.governor == "teo").unwrap();
-    assert_eq!(row.replayed().unwrap().never_entered, ["haltpoll idle"]);
+    assert_eq!(row.replay.as_ref().unwrap().as_ref().unwrap().never_entered, ["haltpoll idle"]);
     assert!(a.untested.iter().any(|u| u.what == "teo" && u.why.contains("never entered in the recording")));
 }
