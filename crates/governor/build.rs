@@ -78,7 +78,11 @@ fn build_one(shim: &Path, source: &Path, extra: &[&str], object: &Path) -> Resul
     let flags = read(&shim.join("flags"))?;
     let compiled = object.with_extension("o");
     run(source, &command::compile(&flags, shim, source, extra, &compiled))?;
-    run(source, &command::link(&flags, shim, &compiled, &[""; 0], object))
+    let mut link = command::linker(&flags, shim, object);
+    link.extend(["-I".into(), shim.join("include").into()]);
+    link.extend(["host.c", "format.c"].map(|file| shim.join(file).into()));
+    link.push(compiled.into());
+    run(source, &link)
 }
 
 fn run(source: &Path, arguments: &[std::ffi::OsString]) -> Result<(), String> {

@@ -12,7 +12,6 @@
 #include <elf.h>
 #include <link.h>
 #include <stdarg.h>
-#include <stdio.h>
 
 #include <linux/cpuidle.h>
 #include <linux/errno.h>
@@ -22,6 +21,7 @@
 #include <linux/printk.h>
 #include <linux/string.h>
 #include <idlewise/abi.h>
+#include <idlewise/format.h>
 
 struct idlewise_env idlewise_env ____cacheline_aligned;
 
@@ -85,7 +85,7 @@ int idlewise_printk(const char *fmt, ...)
 	room = sizeof(idlewise_log.text) - idlewise_log.used;
 
 	va_start(args, fmt);
-	length = vsnprintf(to, room, fmt, args);
+	length = idlewise_format(to, room, fmt, args);
 	va_end(args);
 	if (length <= 0 || (size_t)length + 1 >= room)
 		return length;

@@ -11,7 +11,6 @@
 #define IDLEWISE_HOST
 
 #include <link.h>
-#include <sys/mman.h>
 
 #include <linux/cpuidle.h>
 #include <linux/kernel.h>
@@ -28,9 +27,6 @@ void *idlewise_checked_memmove(void *to, const void *from, size_t size);
 #define MOST_CPUS	8
 #define MOST_OBJECTS	64
 #define LARGEST_IMAGE	65536
-
-/* Stack that one window of shadow stands for: a window, and one below it. */
-#define WINDOW		(16UL << 20)
 
 #pragma GCC visibility push(hidden)
 extern const char __start_idlewise_percpu[], __stop_idlewise_percpu[];
@@ -63,7 +59,6 @@ static int nr_devices;
 static struct cpuidle_device *running;
 static struct cpuidle_driver *table;
 static unsigned long stack_top;
-static unsigned long window;
 
 /* The initial values of per-CPU variables, which no call may change: compilers leave some accesses to them unchecked. */
 static char initial[LARGEST_IMAGE];
@@ -78,24 +73,10 @@ static void fault(char kind, unsigned long at, const char *what, unsigned long s
 		idlewise_printk("4@%c+%lx\t%s\n", kind, place, what);
 }
 
+/* Redzones of the stack are written into it by the code itself. The host has put memory there for the stack. */
 static signed char *shadow(unsigned long address)
 {
 	return (signed char *)((address >> 3) + IDLEWISE_SHADOW);
-}
-
-/* Redzones of the stack are written into shadow memory by the code itself. */
-static void shadow_of_stack(void)
-{
-	unsigned long top = (unsigned long)__builtin_frame_address(0) & ~(WINDOW - 1);
-	int i;
-
-	if (window == top)
-		return;
-	/* Another copy of this code in the process may have been here before. */
-	for (i = 0; i < 3; i++)
-		mmap(shadow(top - WINDOW + i * WINDOW), WINDOW >> 3, PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-	window = top;
 }
 
 static bool inside(unsigned long at, unsigned long size, const void *start, unsigned long room)
@@ -186,7 +167,6 @@ static void check(unsigned long at, unsigned long size, bool store, unsigned lon
 
 static void enter(struct cpuidle_driver *drv, struct cpuidle_device *dev, unsigned long top)
 {
-	shadow_of_stack();
 	running = dev;
 	table = drv;
 	stack_top = top;

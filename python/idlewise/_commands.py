@@ -783,7 +783,7 @@ def check(
         latency, polling, shallow, arithmetic, memory, other-cpu, uninitialised,
         repeatable, independent, cost. The guide has what each asks for.
     seconds: Draw new sequences for so many seconds. Without it their number is
-        fixed, and the same seed gives the same result. Only cost is a measurement.
+        fixed, and the same seed gives the same result.
     seed: Which sequences are drawn [default: 1]
     kernel_tree: A kernel tree, whose governors may be named. linux:6.12/teo is one,
         linux:6.12 all of them; linux/teo where it is the only tree.

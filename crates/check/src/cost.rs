@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What decisions cost, next to those of `teo` in the same run.
+//! What decisions cost, next to those of `teo`: how many basic blocks of its code a governor executes for one, which is the same in
+//! every run.
 
-use idlewise_governor::{Governor, GovernorError, Loader, Spec};
+use idlewise_governor::{Build, Governor, GovernorError, Loader, Spec};
 
 use crate::Property;
 use crate::draw::Draw;
@@ -14,20 +15,17 @@ use crate::world::{Decision, World};
 const REFERENCE: &str = "teo";
 /// A decision may take so many times the reference's longest.
 const MOST: u64 = 10;
-/// Steps that are timed.
+/// Steps that are counted.
 const STEPS: usize = 1_000;
-/// Each is timed so often; the shortest time counts, since what disturbs a measurement makes it longer.
-const ROUNDS: usize = 25;
 
-/// The decision that takes too long, if there is one.
+/// The decision that takes too long, if there is one; `loader` has a [`Build::Counted`] governor.
 pub(crate) fn too_expensive(
     loader: &Loader<'_>,
     machine: &Machine,
     seed: u64,
 ) -> Result<Option<Found>, GovernorError> {
-    let reference = Governor::find(&Spec::new(REFERENCE))?;
+    let reference = Governor::find(&Spec::new(REFERENCE))?.built(Build::Counted)?;
     let mut world = World::new(loader, machine)?;
-    let mut other = World::new(&loader.of(&reference), machine)?;
     let mut draw = Draw::new(machine, seed, 0);
     let mut steps: Vec<Step> = Vec::with_capacity(STEPS);
     for _ in 0..STEPS {
@@ -35,40 +33,41 @@ pub(crate) fn too_expensive(
         draw.saw(&world.step(&step));
         steps.push(step);
     }
-    let (mut own_ns, mut others_ns) = (vec![u64::MAX; STEPS], vec![u64::MAX; STEPS]);
-    let mut decisions: Vec<Decision> = Vec::new();
-    for _ in 0..ROUNDS {
-        decisions = time(&mut world, &steps, &mut own_ns);
-        time(&mut other, &steps, &mut others_ns);
-    }
-    let Some(longest_ns) = others_ns.into_iter().max() else { unreachable!("{STEPS} steps were timed") };
-    let slowest = own_ns.into_iter().enumerate().max_by_key(|(_, ns)| *ns);
-    let Some((at, slowest_ns)) = slowest else { unreachable!("{STEPS} steps were timed") };
-    // A clock may be too coarse to see the reference at work.
-    let longest_ns = longest_ns.max(1);
-    if slowest_ns <= MOST * longest_ns {
+    let own = counted(&mut world, &steps);
+    let most = reference.run(|loader| {
+        let others = counted(&mut World::new(loader, machine)?, &steps);
+        Ok(others.into_iter().map(|(_, blocks)| blocks).max().unwrap_or_default())
+    })?;
+    let Some((at, (decision, blocks))) = own.into_iter().enumerate().max_by_key(|(_, (_, blocks))| *blocks)
+    else {
+        unreachable!("{STEPS} steps were counted")
+    };
+    if blocks <= MOST * most {
         return Ok(None);
     }
     let what = format!(
-        "a decision takes {slowest_ns} ns, {} times the longest of {REFERENCE} ({longest_ns} ns)",
-        slowest_ns / longest_ns
+        "a decision executes {blocks} basic blocks, {} times the most of {REFERENCE} ({most})",
+        blocks / most.max(1)
     );
     Ok(Some(Found {
         property: Property::Cost,
         what,
         place: None,
         steps: vec![steps[at].clone()],
-        decisions: vec![decisions[at]],
+        decisions: vec![decision],
     }))
 }
 
-fn time(world: &mut World<'_>, steps: &[Step], shortest_ns: &mut [u64]) -> Vec<Decision> {
+/// What is decided in each of `steps`, and how many basic blocks that takes.
+fn counted(world: &mut World<'_>, steps: &[Step]) -> Vec<(Decision, u64)> {
     world.restart();
-    let mut decisions = Vec::with_capacity(steps.len());
-    for (step, shortest_ns) in steps.iter().zip(shortest_ns) {
-        let (decision, spent_ns) = world.timed_step(step);
-        *shortest_ns = spent_ns.min(*shortest_ns);
-        decisions.push(decision);
+    let mut before = world.blocks();
+    let mut out = Vec::with_capacity(steps.len());
+    for step in steps {
+        let decision = world.step(step);
+        let now = world.blocks();
+        out.push((decision, now.wrapping_sub(before)));
+        before = now;
     }
-    decisions
+    out
 }

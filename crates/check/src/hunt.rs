@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Looks for violations on one machine. These functions run where the governor runs: its own process, if it is foreign.
+//! Looks for violations on one machine.
 
 use idlewise_governor::{Fault, FaultKind, GovernorError, Loader};
 use serde::{Deserialize, Serialize};
@@ -102,58 +102,51 @@ pub(crate) struct Pair<'m> {
 }
 
 impl Pair<'_> {
-    fn restart(&mut self) {
-        self.one.restart();
+    /// The first choices that are not the same in `steps`, which made `chosen` on the one.
+    fn difference(&mut self, steps: &[Step], chosen: &[Decision]) -> Option<(usize, Decision, Decision)> {
         self.other.restart();
-    }
-
-    /// Plays a step on both; what they choose, where it differs.
-    fn step(&mut self, step: &Step) -> (Decision, Option<Decision>) {
-        let one = self.one.step(step);
-        if self.alone && step.cpu != 0 {
-            return (one, None);
-        }
-        let other = self.other.step(step);
-        (one, (one.choice() != other.choice()).then_some(other))
-    }
-
-    fn play(&mut self, steps: &[Step]) -> Option<(Decision, Decision)> {
-        self.restart();
-        steps.iter().find_map(|step| {
-            let (one, other) = self.step(step);
-            other.map(|other| (one, other))
+        steps.iter().zip(chosen).enumerate().find_map(|(at, (step, one))| {
+            if self.alone && step.cpu != 0 {
+                return None;
+            }
+            let other = self.other.step(step);
+            (one.choice() != other.choice()).then_some((at, *one, other))
         })
     }
 
-    /// The first sequence in which they differ, made short.
+    fn play(&mut self, steps: &[Step]) -> Option<(Decision, Decision)> {
+        let chosen = self.one.play(steps);
+        self.difference(steps, &chosen).map(|(_, one, other)| (one, other))
+    }
+
+    /// The first sequence in which they differ, made short. One of them plays a whole sequence before the other: to change between two
+    /// governors at each step would take longer than what they do.
     pub(crate) fn differ(&mut self, sequences: Sequences) -> Hunt {
         let machine = self.one.machine;
         let mut hunt = Hunt::default();
         for n in sequences.numbers() {
-            self.restart();
+            self.one.restart();
             let mut draw = Draw::new(machine, sequences.seed, n);
-            let mut steps = Vec::with_capacity(LENGTH);
+            let (mut steps, mut chosen) = (Vec::with_capacity(LENGTH), Vec::with_capacity(LENGTH));
             for _ in 0..LENGTH {
                 let step = draw.step(if self.alone { CPUS as u64 } else { 1 });
-                let (decision, other) = self.step(&step);
+                let decision = self.one.step(&step);
                 draw.saw(&decision);
-                hunt.decisions += 1;
                 steps.push(step);
-                if let Some(other) = other {
-                    let least = shrink(steps, &mut |steps| self.play(steps).is_some());
-                    let (one, other) = self.play(&least).unwrap_or((decision, other));
-                    let decisions = self.one.play(&least);
-                    let what = self.words(&one, &other);
-                    hunt.found.push(Found {
-                        property: self.property,
-                        what,
-                        place: None,
-                        steps: least,
-                        decisions,
-                    });
-                    return hunt;
-                }
+                chosen.push(decision);
             }
+            let Some((at, one, other)) = self.difference(&steps, &chosen) else {
+                hunt.decisions += LENGTH as u64;
+                continue;
+            };
+            hunt.decisions += at as u64 + 1;
+            steps.truncate(at + 1);
+            let least = shrink(steps, &mut |steps| self.play(steps).is_some());
+            let (one, other) = self.play(&least).unwrap_or((one, other));
+            let decisions = self.one.play(&least);
+            let what = self.words(&one, &other);
+            hunt.found.push(Found { property: self.property, what, place: None, steps: least, decisions });
+            return hunt;
         }
         hunt
     }

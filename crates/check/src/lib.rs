@@ -42,8 +42,8 @@ pub use situation::{Situation, situations};
 
 /// Kernels since this one ask no governor about a machine with one idle state (`governor-behaviour.md` 1.9).
 const ASKS_NO_SINGLE_STATE: u32 = 7;
-/// The machine on which decisions are timed.
-const TIMED_ON: &str = "four states, one polls";
+/// The machine on which what a decision executes is counted.
+const COUNTED_ON: &str = "four states, one polls";
 
 /// Sequences on each machine in a round, where nobody wants another number.
 pub const SEQUENCES: u64 = 8;
@@ -314,14 +314,21 @@ impl<'r> Search<'r> {
                 .insert(Property::Cost, "it is not compiled: a call of it costs more than teo".to_owned());
             return Ok(());
         }
-        let timed = self.machines.iter().position(|m| m.name == TIMED_ON);
-        let Some(at) = timed else { unreachable!("no machine is called {TIMED_ON}") };
+        let counted = self.machines.iter().position(|m| m.name == COUNTED_ON);
+        let Some(at) = counted else { unreachable!("no machine is called {COUNTED_ON}") };
         if self.left_out.contains(&at) {
             self.not_checked.insert(Property::Cost, "it crashed, or refused the machine".to_owned());
             return Ok(());
         }
         let (machine, seed) = (&self.machines[at], self.request.seed);
-        match self.request.governor.run(|loader| cost::too_expensive(loader, machine, seed)) {
+        let counted = match self.request.governor.built(Build::Counted) {
+            Ok(counted) => counted,
+            Err(e) => {
+                self.not_checked.insert(Property::Cost, e.to_string());
+                return Ok(());
+            }
+        };
+        match counted.run(|loader| cost::too_expensive(loader, machine, seed)) {
             Ok(found) => self.found.extend(found.map(|found| (at, found))),
             Err(e) if e.is_misbehaviour() => {
                 self.not_checked.insert(Property::Cost, e.to_string());

@@ -79,7 +79,7 @@ impl Property {
             Self::Uninitialised => "no choice depends on uninitialised memory",
             Self::Repeatable => "the same inputs lead to the same choices",
             Self::Independent => "the choices of a CPU do not depend on other CPUs",
-            Self::Cost => "no decision takes above ten times teo's longest",
+            Self::Cost => "no decision executes above ten times teo's most basic blocks",
         }
     }
 

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A governor in the idle loop, given one step after the other.
 
-use std::time::Instant;
-
-use idlewise_governor::{Choice, Device, GovernorError, Inputs, Instance, Loader, Slot};
-use idlewise_idle::{Chooser, Hosted, IdleCpu, Left, Moment, NEVER_AT_NS, TickAhead, Timers};
+use idlewise_governor::{Build, GovernorError, Instance, Loader, Slot};
+use idlewise_idle::{Chooser, Hosted, IdleCpu, Left, Moment, NEVER_AT_NS, Timers};
 use idlewise_model::{Breach, TickGrid, WakeCause};
 use serde::{Deserialize, Serialize};
 
@@ -77,34 +75,6 @@ struct Cpu<'m> {
     in_visit: bool,
 }
 
-/// A governor with a watch on what its select takes.
-struct Timed<'i> {
-    hosted: Hosted<'i>,
-    spent_ns: u64,
-}
-
-impl Chooser for Timed<'_> {
-    fn select(&mut self, inputs: &Inputs, moment: &Moment, tick: TickAhead) -> Choice {
-        #[expect(clippy::disallowed_methods, reason = "what a decision costs is real time")]
-        let start = Instant::now();
-        let choice = self.hosted.select(inputs, moment, tick);
-        self.spent_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        choice
-    }
-
-    fn reflect(&mut self, entered: usize, now_ns: u64) {
-        self.hosted.reflect(entered, now_ns);
-    }
-
-    fn device(&mut self) -> &mut Device {
-        self.hosted.device()
-    }
-
-    fn set_disabled(&mut self, mask: u16) {
-        self.hosted.set_disabled(mask);
-    }
-}
-
 impl<'m> World<'m> {
     /// A fresh copy of the loader's governor on `machine`.
     pub(crate) fn new(loader: &Loader<'_>, machine: &'m Machine) -> Result<Self, GovernorError> {
@@ -136,13 +106,10 @@ impl<'m> World<'m> {
         self.cpus[at].step(&mut chooser, step)
     }
 
-    /// The same, and how long the governor took to choose, ns.
-    pub(crate) fn timed_step(&mut self, step: &Step) -> (Decision, u64) {
-        let at = usize::from(step.cpu);
-        let hosted = Hosted::new(&mut self.instance, self.slots[at]);
-        let mut timed = Timed { hosted, spent_ns: 0 };
-        let decision = self.cpus[at].step(&mut timed, step);
-        (decision, timed.spent_ns)
+    /// The basic blocks that the governor has executed, if it was built to count them.
+    pub(crate) fn blocks(&self) -> u64 {
+        let params = self.instance.params();
+        params.iter().find(|p| p.name == Build::BLOCKS).and_then(|p| p.value.parse().ok()).unwrap_or_default()
     }
 
     /// Plays `steps` from the start.

@@ -91,7 +91,8 @@ fn failed(bench: &Bench, folder: &Path, patch: &str) -> i32 {
     let (object, text) = (bench.folder.path().join("test.o"), folder.join(test));
     let [object, text, program_path] = [&object, &text, &program].map(|p| p.to_str().unwrap());
     compile(&["-nostdinc", "-c", text, "-o", object]);
-    compile(&[shim.join("host.c").to_str().unwrap(), object, "-o", program_path]);
+    let [host, format] = ["host.c", "format.c"].map(|file| shim.join(file).display().to_string());
+    compile(&[&host, &format, object, "-o", program_path]);
     Command::new(&program).status().unwrap().code().unwrap()
 }
 

@@ -27,7 +27,7 @@ pub(crate) struct CheckArgs {
     pub(crate) property: Vec<Property>,
     /// Draw new sequences for so many seconds
     ///
-    /// Without it their number is fixed, and the same seed gives the same result. Only cost is a measurement.
+    /// Without it their number is fixed, and the same seed gives the same result.
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) seconds: Option<u64>,
     /// Which sequences are drawn

@@ -229,5 +229,5 @@ fn governors_of_kernel_trees_are_named_by_the_folder_and_labelled() {
         &["has none of that name; it has: deepest, shallow"],
     );
     desk.refused(&["compare", &mixed, "-g", "./a/linux,./b/linux"], &["expected two governors, got 4"]);
-    desk.done(&["counterexample", "./a/linux/shallow", "mine@./b/linux/ladder", "--rounds", "40"]);
+    desk.done(&["counterexample", "./a/linux/shallow", "mine@./b/linux/ladder", "--rounds", "10"]);
 }

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use idlewise_checkout::{root, thorough};
 
 /// Documents, and whether a block holds the whole output, or what follows the head of a replay and its kin.
-const DOCUMENTS: [(&str, Part); 19] = [
+const DOCUMENTS: [(&str, Part); 20] = [
     ("README.md", Part::Table),
     ("docs/guide/ten-minutes.md", Part::Table),
     ("docs/guide/judge-a-patch.md", Part::Table),
@@ -25,6 +25,7 @@ const DOCUMENTS: [(&str, Part); 19] = [
     ("docs/guide/check.md", Part::Whole),
     ("docs/guide/review.md", Part::Whole),
     ("docs/guide/bisect.md", Part::Whole),
+    ("docs/guide/counterexample.md", Part::Whole),
     ("docs/guide/three-disputes.md", Part::Whole),
     ("docs/guide/eco.md", Part::Whole),
     ("docs/guide/sweep.md", Part::Whole),

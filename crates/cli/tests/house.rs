@@ -64,12 +64,15 @@ const FLOORS: [(&str, u32); 53] = [
 ];
 
 /// The files that may hold `unsafe`.
-const UNSAFE: [&str; 8] = [
+const UNSAFE: [&str; 11] = [
     "crates/cli/src/main.rs",
+    "crates/governor/src/abi.rs",
+    "crates/governor/src/birth.rs",
     "crates/governor/src/child.rs",
-    "crates/governor/src/isolate.rs",
     "crates/governor/src/object.rs",
     "crates/governor/src/of_caller.rs",
+    "crates/governor/src/process.rs",
+    "crates/governor/src/region.rs",
     "crates/recorder/src/bpf/sys.rs",
     "crates/signal/src/c/pelt.rs",
     "crates/signal/src/c.rs",

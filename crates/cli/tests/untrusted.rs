@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Does anything that a file says make the command compile, or run, C that the user did not name?
 //!
-//! The C here leaves a mark when it is loaded, the compiler one when it is called (docs/reference/untrusted-input.md).
+//! The compiler leaves a mark when it is called: no C runs that was not compiled, and what was is kept for no other command here
+//! (docs/reference/untrusted-input.md).
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -46,21 +47,15 @@ impl Mail {
         fs::write(self.path(name), text).unwrap();
     }
 
-    /// A governor that compiles, runs, and leaves a mark as soon as it is loaded.
+    /// A governor that compiles and runs.
     fn write_evil(&self, name: &str) {
-        let mark = self.path("ran");
         self.write(
             name,
-            &format!(
-                "// SPDX-License-Identifier: GPL-2.0-only\n#include <linux/cpuidle.h>\n#include <linux/module.h>\n\
-                 extern int creat(const char *path, unsigned int mode);\n\
-                 __attribute__((constructor)) static void mark(void)\n{{\n\tcreat(\"{}\", 0644);\n}}\n\
-                 static int pick(struct cpuidle_driver *drv, struct cpuidle_device *dev, bool *stop_tick)\n{{\n\
-                 \treturn 0;\n}}\n\
-                 static struct cpuidle_governor it = {{ .name = \"it\", .rating = 42, .select = pick }};\n\
-                 static int start(void)\n{{\n\treturn cpuidle_register_governor(&it);\n}}\nmodule_init(start);\n",
-                mark.display()
-            ),
+            "// SPDX-License-Identifier: GPL-2.0-only\n#include <linux/cpuidle.h>\n#include <linux/module.h>\n\
+             static int pick(struct cpuidle_driver *drv, struct cpuidle_device *dev, bool *stop_tick)\n{\n\
+             \treturn 0;\n}\n\
+             static struct cpuidle_governor it = { .name = \"it\", .rating = 42, .select = pick };\n\
+             static int start(void)\n{\n\treturn cpuidle_register_governor(&it);\n}\nmodule_init(start);\n",
         );
     }
 
@@ -72,8 +67,9 @@ impl Mail {
         }
     }
 
-    /// Runs the command in the folder that came by mail.
+    /// Runs the command in the folder that came by mail, with nothing that was compiled before.
     fn idlewise(&self, args: &[&str]) -> Output {
+        let _none = fs::remove_dir_all(self.path("cache"));
         Command::new(env!("CARGO_BIN_EXE_idlewise"))
             .args(args)
             .current_dir(self.path("mail"))
@@ -83,7 +79,7 @@ impl Mail {
             .unwrap()
     }
 
-    /// Whether a compiler was called or the governor loaded since this was last asked.
+    /// Whether a compiler was called or a benchmark run since this was last asked.
     fn is_marked(&self) -> bool {
         ["compiled", "ran"].map(|mark| fs::remove_file(self.path(mark)).is_ok()).contains(&true)
     }
@@ -122,15 +118,12 @@ const OPENING: [&[&str]; 9] = [
 fn the_mark_is_left_where_the_user_names_the_file() {
     let mail = Mail::new();
     let said = mail.done(&["replay", "mixed.dat", "-g", "menu,./evil.c"]);
-    assert!(
-        mail.path("compiled").exists() && mail.path("ran").exists(),
-        "nothing else here means anything: {said}"
-    );
+    assert!(mail.path("compiled").exists(), "nothing else here means anything: {said}");
     assert!(mail.is_marked() && !mail.is_marked());
     mail.described("evil.c");
     for options in [["--kernel-governor", "evil.c"], ["-g", "evil.c"]] {
         let said = mail.done(&[&["replay", "mixed.dat"], &options[..]].concat());
-        assert!(mail.path("ran").exists() && mail.is_marked(), "{options:?}: {said}");
+        assert!(mail.is_marked(), "{options:?}: {said}");
         assert!(said.contains("evil.c repeats") || said.contains("fidelity"), "{said}");
     }
 }

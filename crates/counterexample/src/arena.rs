@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Two governors on one CPU of a machine, given the same idle periods.
 
-use idlewise_governor::{Governor, GovernorError, Instance, Loader, Slot};
+use idlewise_governor::{GovernorError, Instance, Loader, Slot};
 use idlewise_idle::{Hosted, Limits, Oracle};
 use idlewise_model::{Entry, Ledger, TickGrid};
 use idlewise_platform::Cluster;
 use idlewise_recording::candidate::{Bound, Candidate, at_place};
 use idlewise_replay::{Setting, Workload, run};
 use idlewise_score::{Better, Measure, Score, Tally, Unit};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use crate::period::Period;
 
@@ -88,33 +86,27 @@ impl Bar {
     }
 }
 
-enum Side<'p> {
-    Hosted {
-        instance: Box<Instance>,
-        slot: Slot,
-        limits: Limits,
-    },
-    /// Each job with it runs where this governor may run.
-    Apart(&'p Governor, Limits),
+enum Side {
+    Hosted { instance: Box<Instance>, slot: Slot, limits: Limits },
     Oracle,
 }
 
-impl<'p> Side<'p> {
-    fn apart(candidate: &'p Candidate) -> Self {
-        match candidate {
-            Candidate::Bound(bound) => Self::of(*bound),
-            Candidate::Hosted { governor, limits, .. } => Self::Apart(governor, *limits),
-        }
-    }
-
-    fn of(bound: Bound) -> Self {
-        assert_eq!(bound, Bound::Oracle, "only the oracle plays short sequences");
-        Self::Oracle
-    }
-
-    /// A copy of the governor that has decided nothing yet.
-    fn loaded(loader: &Loader<'_>, limits: Limits, place: Place<'_>) -> Result<Self, GovernorError> {
-        let mut instance = loader.load(TickGrid::period_of(place.hz))?;
+impl Side {
+    /// A copy of a candidate that has decided nothing yet.
+    fn of(
+        candidate: &Candidate,
+        loader: Option<&Loader<'_>>,
+        place: Place<'_>,
+    ) -> Result<Self, GovernorError> {
+        let (governor, limits) = match candidate {
+            Candidate::Bound(bound) => {
+                assert_eq!(*bound, Bound::Oracle, "only the oracle plays short sequences");
+                return Ok(Self::Oracle);
+            }
+            Candidate::Hosted { governor, limits, .. } => (governor, *limits),
+        };
+        let Some(loader) = loader else { unreachable!("a governor has a loader") };
+        let mut instance = loader.of(governor).load(TickGrid::period_of(place.hz))?;
         let slot = instance.add_cpu(place.cpu, &place.cluster.table, place.cluster.capacity)?;
         Ok(Self::Hosted { instance: Box::new(instance), slot, limits })
     }
@@ -122,7 +114,7 @@ impl<'p> Side<'p> {
 
 /// One of the two, at its place.
 pub(crate) struct Player<'a, 'p> {
-    side: &'a mut Side<'p>,
+    side: &'a mut Side,
     place: Place<'p>,
     times: usize,
 }
@@ -132,43 +124,36 @@ pub(crate) struct Arena<'p> {
     place: Place<'p>,
     /// Idle periods are played so many times over.
     times: usize,
-    sides: [Side<'p>; 2],
+    sides: [Side; 2],
 }
 
 impl<'p> Arena<'p> {
-    /// Fresh copies of `candidates`; `loader` is that of the first of them that is hosted.
-    pub(crate) fn new(
-        loader: &Loader<'_>,
+    /// Does `job` with fresh copies of `candidates`, of which a foreign one may crash.
+    pub(crate) fn run<T>(
         candidates: [&Candidate; 2],
         place: Place<'p>,
         times: usize,
-    ) -> Result<Self, GovernorError> {
-        let side = |candidate: &Candidate| match candidate {
-            Candidate::Bound(bound) => Ok(Side::of(*bound)),
-            Candidate::Hosted { governor, limits, .. } => Side::loaded(&loader.of(governor), *limits, place),
-        };
-        Ok(Self { place, times, sides: [side(candidates[0])?, side(candidates[1])?] })
-    }
-
-    /// `candidates` that cannot be in one process.
-    pub(crate) fn apart(candidates: [&'p Candidate; 2], place: Place<'p>, times: usize) -> Self {
-        Self { place, times, sides: candidates.map(Side::apart) }
-    }
-
-    /// Does `job` with the governor number `side`.
-    pub(crate) fn with<T: Serialize + DeserializeOwned>(
-        &mut self,
-        side: usize,
-        job: impl FnOnce(&mut Player<'_, '_>) -> Result<T, GovernorError>,
+        job: impl FnOnce(&mut Self) -> Result<T, GovernorError>,
     ) -> Result<T, GovernorError> {
-        let (place, times) = (self.place, self.times);
-        match &mut self.sides[side] {
-            Side::Apart(governor, limits) => governor.run(|loader| {
-                let mut side = Side::loaded(loader, *limits, place)?;
-                job(&mut Player { side: &mut side, place, times })
-            }),
-            side => job(&mut Player { side, place, times }),
+        let [a, b] = candidates;
+        let with = |loader: Option<&Loader<'_>>| {
+            let sides = [Side::of(a, loader, place)?, Side::of(b, loader, place)?];
+            job(&mut Self { place, times, sides })
+        };
+        let hosted = candidates.into_iter().filter_map(|c| match c {
+            Candidate::Hosted { governor, .. } => Some(governor),
+            Candidate::Bound(_) => None,
+        });
+        // The calling program's own needs it to be ready, the others run anywhere.
+        match hosted.max_by_key(|governor| governor.is_of_caller()) {
+            Some(governor) => governor.run(|loader| with(Some(loader))),
+            None => with(None),
         }
+    }
+
+    /// The governor number `side`.
+    pub(crate) fn player(&mut self, side: usize) -> Player<'_, 'p> {
+        Player { side: &mut self.sides[side], place: self.place, times: self.times }
     }
 
     /// What both come to in `measure`, on each of `sequences`.
@@ -178,9 +163,8 @@ impl<'p> Arena<'p> {
         sequences: &[Vec<Period>],
     ) -> Result<Vec<Rounds>, GovernorError> {
         let mut of = |side| {
-            self.with(side, |player| {
-                sequences.iter().map(|periods| player.values(measure, periods)).collect::<Result<Vec<_>, _>>()
-            })
+            let mut player = self.player(side);
+            sequences.iter().map(|periods| player.values(measure, periods)).collect::<Result<Vec<_>, _>>()
         };
         let (a, b) = (of(0)?, of(1)?);
         let rounds = |(a, b): (&[f64; 2], &[f64; 2])| {
@@ -216,7 +200,6 @@ impl Player<'_, '_> {
                 let mut hosted = Hosted::new(instance, *slot);
                 run(&workload, table, *capacity, setting, &mut hosted, ledger)?;
             }
-            Side::Apart(..) => unreachable!("it is loaded before it plays"),
         }
         Ok(())
     }
@@ -249,21 +232,4 @@ impl Place<'_> {
             refusals: Vec::new(),
         }
     }
-}
-
-/// The governor in whose process a job with both runs: one that is foreign, if any is. Nothing where there is none: one is the
-/// calling program's, the other has a process of its own.
-pub(crate) fn host(candidates: [&Candidate; 2]) -> Option<&Governor> {
-    let hosted = candidates.into_iter().filter_map(|c| match c {
-        Candidate::Hosted { governor, .. } => Some(governor),
-        Candidate::Bound(_) => None,
-    });
-    let all: Vec<&Governor> = hosted.collect();
-    let foreign: Vec<&Governor> = all.iter().filter(|g| g.is_foreign()).copied().collect();
-    if let [a, b] = foreign.as_slice()
-        && a.is_of_caller() != b.is_of_caller()
-    {
-        return None;
-    }
-    foreign.first().or(all.first()).copied()
 }

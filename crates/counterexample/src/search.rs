@@ -13,11 +13,11 @@ use idlewise_score::Better;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::arena::{Arena, Bar, Place, host};
+use crate::arena::{Arena, Bar, Place};
 use crate::period::Period;
 use crate::report::{Counterexample, Found};
 use crate::request::{CounterexampleRequest, LONGEST, Origin};
-use crate::shrink::{MOST, plainness, shrink};
+use crate::shrink::{MOST, plainness, shorten, shrink};
 use crate::story::story;
 
 /// Sequences that are drawn for each machine, unless told.
@@ -28,12 +28,14 @@ pub const MACHINES: [&str; 6] =
 
 /// Sequences of a job: loading two governors costs as much as a few hundred idle periods.
 const ROUNDS_PER_JOB: u64 = 50;
-/// The best of a machine, which are made minimal.
+/// The best of a machine, which are made shorter, and then the clearest of the shortest of all, which are made minimal.
 const KEPT: usize = 4;
 /// Lengths of the pieces of a recording that are tried, the shortest first.
 const WINDOWS: [usize; 4] = [12, 30, 80, LONGEST];
 /// No drawn idle period is shorter, ns: an interrupt's entry and exit take about so long.
 const SHORTEST_NS: u64 = 5_000;
+/// None is longer, ns: no idle state needs so long, and a governor that keeps the tick is asked at each.
+const LONGEST_NS: u64 = 100_000_000;
 /// A sequence that is worse by more is no better an example, % or percentage points.
 const ENOUGH: f64 = 50.0;
 /// While sequences are made minimal, progress is reported after so many idle periods.
@@ -177,15 +179,21 @@ fn search(
         own.sort_by(|x, y| ground.rank(x).total_cmp(&ground.rank(y)).then(x.number.cmp(&y.number)));
         best.extend(own.into_iter().take(KEPT).map(|hit| (at, hit)));
     }
-    let effort = Effort { of: best.len() * MOST, played: AtomicUsize::new(0), progress };
-    let shortest: Vec<(usize, Hit)> = best
-        .into_par_iter()
-        .map(|(at, hit)| Ok((at, request.minimal(&grounds[at], bar, hit, &effort)?)))
-        .collect::<Result<_, GovernorError>>()?;
-    let shortest = shortest.into_iter().min_by(|(x, one), (y, other)| {
-        let length = one.periods.len().cmp(&other.periods.len());
+    let shorter = Effort::new("making shorter", best.len(), progress);
+    let mut best = request.each_smaller(grounds, bar, best, shorten, &shorter)?;
+    let length = |hit: &Hit| hit.periods.len();
+    best.sort_by(|(x, one), (y, other)| {
+        let clearer = other.worse.min(ENOUGH).total_cmp(&one.worse.min(ENOUGH));
+        let shorter = length(one).cmp(&length(other));
+        shorter.then(clearer).then(x.cmp(y)).then(one.number.cmp(&other.number))
+    });
+    best.truncate(KEPT);
+    let minimal = Effort::new("making minimal", best.len(), progress);
+    let best = request.each_smaller(grounds, bar, best, shrink, &minimal)?;
+    let shortest = best.into_iter().min_by(|(x, one), (y, other)| {
         let plain = |hit: &Hit| hit.periods.iter().map(plainness).sum::<u32>();
-        length.then(plain(one).cmp(&plain(other))).then(x.cmp(y)).then(one.number.cmp(&other.number))
+        let plainer = plain(one).cmp(&plain(other));
+        length(one).cmp(&length(other)).then(plainer).then(x.cmp(y)).then(one.number.cmp(&other.number))
     });
     let tried = grounds.iter().map(|g| g.trials.count(longest)).sum();
     let found = match shortest {
@@ -203,48 +211,69 @@ fn search(
     Ok(Counterexample::new(request, tried, found))
 }
 
-/// How far sequences are made minimal: idle periods that were played for that, and of how many at most.
+/// How far sequences are made smaller: idle periods that were played for that, and of how many at most.
 struct Effort<'p> {
+    what: &'static str,
     of: usize,
     played: AtomicUsize,
     progress: SearchProgress<'p>,
 }
 
-impl Effort<'_> {
+impl<'p> Effort<'p> {
+    fn new(what: &'static str, sequences: usize, progress: SearchProgress<'p>) -> Self {
+        Self { what, of: sequences * MOST, played: AtomicUsize::new(0), progress }
+    }
+
     fn plays(&self, periods: usize) {
         let before = self.played.fetch_add(periods, Ordering::Relaxed);
         let played = before + periods;
         // To say it costs more than a short sequence does.
         if played / TOLD_EVERY != before / TOLD_EVERY {
-            (self.progress)("making minimal", played, self.of);
+            (self.progress)(self.what, played, self.of);
         }
     }
 }
 
+/// [`shorten`] or [`shrink`].
+type Smaller = fn(
+    Vec<Period>,
+    usize,
+    &mut dyn FnMut(&[Period]) -> Result<bool, GovernorError>,
+) -> Result<Vec<Period>, GovernorError>;
+
 impl CounterexampleRequest {
-    /// The shortest of what `hit` has, and still shows it.
-    fn minimal(
+    /// What `smaller` leaves of each of `hits` on its ground that still shows it.
+    fn each_smaller(
+        &self,
+        grounds: &[Ground<'_>],
+        bar: Bar,
+        hits: Vec<(usize, Hit)>,
+        smaller: Smaller,
+        effort: &Effort<'_>,
+    ) -> Result<Vec<(usize, Hit)>, GovernorError> {
+        let one = |(at, hit)| Ok((at, self.smaller(&grounds[at], bar, hit, smaller, effort)?));
+        hits.into_par_iter().map(one).collect()
+    }
+
+    fn smaller(
         &self,
         ground: &Ground<'_>,
         bar: Bar,
         hit: Hit,
+        smaller: Smaller,
         effort: &Effort<'_>,
     ) -> Result<Hit, GovernorError> {
-        // Nobody hears what is said in a process of the governor's own.
-        let is_here = host([&self.a, &self.b]).is_none_or(|g| !g.is_foreign() || g.is_of_caller());
         let mut played = 0;
         let left = self.on(ground, |arena| {
             let number = hit.number;
             let mut shows = |periods: &[Period]| {
                 let values = arena.value(bar.measure, periods)?;
-                if is_here {
-                    let length = (periods.len() * self.times).min(MOST - played);
-                    played += length;
-                    effort.plays(length);
-                }
+                let length = (periods.len() * self.times).min(MOST - played);
+                played += length;
+                effort.plays(length);
                 Ok::<bool, GovernorError>(bar.is_met(&values))
             };
-            let periods = shrink(hit.periods, self.times, &mut shows)?;
+            let periods = smaller(hit.periods, self.times, &mut shows)?;
             let worse = bar.worse(arena.value(bar.measure, &periods)?.all);
             Ok(Hit { number, worse, periods })
         })?;
@@ -253,16 +282,12 @@ impl CounterexampleRequest {
     }
 
     /// Does `job` with both governors on a ground, where a foreign one may crash.
-    fn on<'p, T: Serialize + serde::de::DeserializeOwned>(
-        &'p self,
+    fn on<'p, T>(
+        &self,
         ground: &Ground<'p>,
         job: impl FnOnce(&mut Arena<'p>) -> Result<T, GovernorError>,
     ) -> Result<T, GovernorError> {
-        let both = [&self.a, &self.b];
-        match host(both) {
-            Some(host) => host.run(|loader| job(&mut Arena::new(loader, both, ground.place, self.times)?)),
-            None => job(&mut Arena::apart(both, ground.place, self.times)),
-        }
+        Arena::run([&self.a, &self.b], ground.place, self.times, job)
     }
 }
 
@@ -344,7 +369,7 @@ fn drawn(place: &Place<'_>, seed: u64, n: u64, longest: usize) -> Vec<Period> {
     let farthest_ns = 3_600_000_000_000;
     let period = |(i, s): (usize, &idlewise_check::Situation)| Period {
         busy_ns: BUSY_NS[(n as usize / 4 + i) % BUSY_NS.len()],
-        woken_ns: s.woken_ns.max(SHORTEST_NS),
+        woken_ns: s.woken_ns.clamp(SHORTEST_NS, LONGEST_NS),
         timer_ns: u64::try_from(s.timer_ns.max(SHORTEST_NS.cast_signed()))
             .ok()
             .filter(|ns| *ns <= farthest_ns),

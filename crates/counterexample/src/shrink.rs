@@ -67,6 +67,16 @@ pub fn shrink<E>(
     }
 }
 
+/// What is left of `periods` when as many of them as possible are left out, as [`shrink`] begins.
+pub(crate) fn shorten<E>(
+    mut periods: Vec<Period>,
+    times: usize,
+    shows: &mut dyn FnMut(&[Period]) -> Result<bool, E>,
+) -> Result<Vec<Period>, E> {
+    remove(&mut periods, &mut Test { shows, times, left: MOST })?;
+    Ok(periods)
+}
+
 /// Leaves out as many idle periods as possible.
 fn remove<E>(periods: &mut Vec<Period>, test: &mut Test<'_, E>) -> Result<(), E> {
     let mut length = periods.len().div_ceil(2);

@@ -34,11 +34,9 @@ pub(crate) fn story(
     times: usize,
 ) -> Result<Vec<StoryRow>, GovernorError> {
     let mut entries = |side| {
-        arena.with(side, |player| {
-            let mut told = Told::default();
-            player.play(periods, &mut told)?;
-            Ok(told.entries)
-        })
+        let mut told = Told::default();
+        arena.player(side).play(periods, &mut told)?;
+        Ok::<_, GovernorError>(told.entries)
     };
     let entries = [entries(0)?, entries(1)?];
     let mut rows: Vec<StoryRow> = Vec::new();

@@ -72,7 +72,7 @@ pub enum ExperimentError {
     /// A cell of an experiment has a set-up that makes no sense.
     #[error("{experiment}: {row} of {column}: {why}")]
     SetUp { experiment: String, row: String, column: String, why: String },
-    /// A simulated run failed, in the words of the simulation; they come from the governor's own process.
+    /// A simulated run failed, in the words of the simulation.
     #[error("{0}")]
     Run(String),
 }

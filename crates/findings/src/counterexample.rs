@@ -83,7 +83,12 @@ type Column<'c> = (String, Box<dyn Fn(&StoryRow) -> String + 'c>);
 /// Columns that say nothing are left out.
 fn rows(c: &Counterexample, found: &Found) -> Table {
     let energy = |choice: &Choice| format!("{} {}", number(choice.energy), found.machine.energy_unit);
-    let own = |of: fn(&StoryRow) -> &Choice| move |r: &StoryRow| format!("{}, {}", of(r).chosen, of(r).tick);
+    let words = |c: &Choice| match c.chosen.as_str() {
+        // The idle period was over while a deep state before it was being left.
+        "" => "-".to_owned(),
+        chosen => format!("{chosen}, {}", c.tick),
+    };
+    let own = |of: fn(&StoryRow) -> &Choice| move |r: &StoryRow| words(of(r));
     let all: Vec<Column<'_>> = vec![
         ("times".to_owned(), Box::new(|r| if r.times == 1 { String::new() } else { r.times.to_string() })),
         ("busy".to_owned(), Box::new(|r| exact(r.busy_ns))),

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The memory layouts that Rust and the shim share; `governors/shim/include/` has the other side.
+#![expect(unsafe_code, reason = "reads a structure from its bytes")]
 
 use std::ffi::{c_char, c_int, c_long, c_uint, c_ulong, c_void};
 use std::mem::offset_of;
+use std::sync::atomic::AtomicU32;
 
 use idlewise_model::{IdleTable, MAX_STATES, StateIndex};
 use schemars::JsonSchema;
@@ -10,6 +12,9 @@ use serde::{Deserialize, Serialize};
 
 /// `IDLEWISE_ABI_VERSION`: changes whenever a layout here or there does.
 pub(crate) const ABI_VERSION: u32 = 3;
+
+/// Most CPUs of one instance.
+pub const MAX_CPUS: usize = 8192;
 
 /// `CPUIDLE_FLAG_POLLING`.
 const FLAG_POLLING: c_uint = 1;
@@ -177,6 +182,7 @@ pub(crate) struct Governor {
 }
 
 /// `struct idlewise_param`.
+#[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct RawParam {
     pub(crate) name: *const c_char,
@@ -187,6 +193,7 @@ pub(crate) struct RawParam {
 }
 
 /// `struct idlewise_param_desc`.
+#[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct RawParamDesc {
     pub(crate) name: *const c_char,
@@ -254,4 +261,49 @@ pub(crate) fn layout() -> [u32; LAYOUT] {
         size_of::<Log>(),
     ];
     layout.map(|n| u32::try_from(n).unwrap_or(u32::MAX))
+}
+
+/// Whose turn it is, in [`Control::turn`], and whether the other side sleeps until then.
+pub(crate) const HOSTS_TURN: u32 = 0;
+pub(crate) const GOVERNORS_TURN: u32 = 1;
+pub(crate) const SLEEPS: u32 = 2;
+
+/// `struct idlewise_control`.
+#[repr(C)]
+pub(crate) struct Control {
+    pub(crate) turn: AtomicU32,
+    pub(crate) spins: u32,
+    pub(crate) function: c_ulong,
+    pub(crate) arguments: [c_ulong; 3],
+    pub(crate) result: c_ulong,
+    nr_kept: c_ulong,
+    kept: [[c_ulong; 2]; 4],
+}
+
+impl Control {
+    /// It is the host's turn; the process looks for its own so often before it sleeps.
+    pub(crate) fn new(spins: u32) -> Self {
+        let turn = AtomicU32::new(HOSTS_TURN);
+        Self { turn, spins, function: 0, arguments: [0; 3], result: 0, nr_kept: 0, kept: [[0; 2]; 4] }
+    }
+
+    /// The memory that the process keeps: from and to, from low to high.
+    pub(crate) fn keep(&mut self, parts: &[(usize, usize)]) {
+        for (to, part) in self.kept.iter_mut().zip(parts) {
+            *to = [part.0 as c_ulong, part.1 as c_ulong];
+            self.nr_kept += 1;
+        }
+    }
+}
+
+impl Device {
+    /// One as `bytes` say, which whoever runs wild may have written.
+    pub(crate) fn of_bytes(bytes: &[u8]) -> Option<Self> {
+        let mut bytes: [u8; size_of::<Self>()] = bytes.get(..size_of::<Self>())?.try_into().ok()?;
+        for at in [offset_of!(Self, poll_time_limit), offset_of!(Self, got_tick)] {
+            bytes[at] = u8::from(bytes[at] != 0);
+        }
+        // SAFETY: as many bytes as it has, and all of them are values of its fields: numbers, and two that are 0 or 1.
+        Some(unsafe { std::mem::transmute::<[u8; size_of::<Self>()], Self>(bytes) })
+    }
 }

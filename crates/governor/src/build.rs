@@ -2,10 +2,19 @@
 //! The ways in which a governor's file can be compiled.
 
 use std::ffi::OsString;
-use std::path::Path;
+
+use crate::region::Part;
 
 /// The distance of the sanitizer's shadow memory: below every program, and above what a null pointer leads to.
-const SHADOW: &str = "0x7fff8000";
+const SHADOW: usize = 0x7fff_8000;
+
+/// The pages with the shadow of `part`: a byte for eight.
+pub(crate) fn shadow(part: Part) -> Part {
+    const PAGE: usize = 1 << 16;
+    let (from, to) = (SHADOW + part.at / 8, SHADOW + (part.at + part.len).div_ceil(8));
+    let at = from / PAGE * PAGE;
+    Part { at, len: to.div_ceil(PAGE) * PAGE - at }
+}
 
 /// How the copy of a governor is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,19 +62,22 @@ impl Build {
         };
         let mut flags: Vec<OsString> = flags.iter().map(OsString::from).collect();
         if self == Self::Sanitized {
-            flags.push(format!("-fasan-shadow-offset={SHADOW}").into());
+            flags.push(format!("-fasan-shadow-offset={SHADOW:#x}").into());
         }
         flags
     }
 
-    /// What is linked besides.
-    pub(crate) fn link_flags(self, shim: &Path) -> Vec<OsString> {
+    /// The shim's files that are linked with it, with flags of theirs: those of every governor in a process of its own, and its own.
+    pub(crate) fn shim_files(self) -> (Vec<OsString>, Vec<&'static str>) {
+        let (mut flags, mut files) = (Vec::new(), vec!["host.c", "format.c", "string.c", "apart.c"]);
         match self {
             Self::Sanitized => {
-                vec![format!("-DIDLEWISE_SHADOW={SHADOW}UL").into(), shim.join("sanitizer.c").into()]
+                flags.push(format!("-DIDLEWISE_SHADOW={SHADOW:#x}UL").into());
+                files.push("sanitizer.c");
             }
-            Self::Counted => vec![shim.join("counter.c").into()],
-            Self::Plain | Self::Explaining | Self::Zeroed | Self::Patterned => Vec::new(),
+            Self::Counted => files.push("counter.c"),
+            Self::Plain | Self::Explaining | Self::Zeroed | Self::Patterned => {}
         }
+        (flags, files)
     }
 }

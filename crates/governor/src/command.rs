@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How a governor becomes a shared object: the arguments of the two calls of the compiler. `build.rs` makes ours with
+//! How a governor becomes a shared object: the arguments of the calls of the compiler. `build.rs` makes ours with
 //! them, `workshop.rs` the user's.
 
 use std::ffi::{OsStr, OsString};
@@ -23,29 +23,21 @@ pub(crate) fn compile(
     args
 }
 
-/// Links what [`compile`] made with the shim's host side, and with `more` files and flags.
-pub(crate) fn link(
-    flags: &str,
-    shim: &Path,
-    compiled: &Path,
-    more: &[impl AsRef<OsStr>],
-    to: &Path,
-) -> Vec<OsString> {
+/// What every call of the linker begins with.
+pub(crate) fn linker(flags: &str, shim: &Path, to: &Path) -> Vec<OsString> {
     let mut args: Vec<OsString> = lines(flags).map(OsString::from).collect();
-    args.extend(["-I".into(), shim.join("include").into()]);
     let mut exports = OsString::from("-Wl,--version-script=");
     exports.push(shim.join("exports.map"));
-    args.push(exports);
-    args.extend(more.iter().map(|flag| flag.as_ref().to_owned()));
-    args.extend([shim.join("host.c").into(), compiled.into(), "-o".into(), to.into()]);
+    args.extend([exports, "-o".into(), to.into()]);
     args
 }
 
 /// One flag a line, and comments.
-fn lines(flags: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn lines(flags: &str) -> impl Iterator<Item = &str> {
     flags.lines().filter(|line| !line.starts_with('#'))
 }
 
-fn for_linker(flag: &str) -> bool {
+/// Whether a compiler that does not link has no use for it.
+pub(crate) fn for_linker(flag: &str) -> bool {
     flag.starts_with("-Wl,") || matches!(flag, "-shared" | "-nostartfiles")
 }

@@ -2,19 +2,18 @@
 use idlewise_debuginfo::{Fault, Layout, Lines, StateValue, Variable};
 use idlewise_model::{IdleTable, near};
 
-use crate::abi::{CpuDevice, Device, Inputs};
+use crate::abi::{CpuDevice, Device, Inputs, MAX_CPUS};
 use crate::choice::Choice;
 use crate::error::GovernorError;
 use crate::governor::Governor;
 use crate::object::{Object, Seat};
 use crate::of_caller::CallerObject;
 use crate::param::{Kind, Param};
-use crate::position::Reports;
+use crate::position::FirstFailure;
+use crate::process::Process;
+use crate::region::Region;
 use crate::source::GovernorSource;
 use crate::spec::Spec;
-
-/// Most CPUs of one instance.
-pub const MAX_CPUS: usize = 8192;
 
 /// Longest tick period, ns; also keeps products with small numbers in 64 bits.
 const MAX_TICK_PERIOD_NS: u64 = 3_600_000_000_000;
@@ -63,15 +62,16 @@ impl Instance {
     /// Unknown governor or parameter, a value that does not fit, an absurd tick period, or a system that does not allow loading
     /// (no `/proc`, no memory, no executable memory files).
     pub fn load(spec: &Spec, tick_period_ns: u64) -> Result<Self, GovernorError> {
-        Self::of(&Governor::find(spec)?, tick_period_ns, false, Reports::default())
+        Self::of(&Governor::find(spec)?, tick_period_ns, false, &FirstFailure::default())
     }
 
-    /// As [`Instance::load`], of what the user named. A foreign governor runs in this process then; see [`Governor::run`].
+    /// As [`Instance::load`], of what the user named. Where a foreign governor goes wrong, it chooses state 0 from then on: who
+    /// wants to know uses [`Governor::run`].
     ///
     /// # Errors
     /// As [`Instance::load`], and a file that does not compile.
     pub fn open(source: &GovernorSource, tick_period_ns: u64) -> Result<Self, GovernorError> {
-        Self::of(&Governor::open(source)?, tick_period_ns, false, Reports::default())
+        Self::of(&Governor::open(source)?, tick_period_ns, false, &FirstFailure::default())
     }
 
     /// As [`Instance::load`], but this copy gives the reasons for its decisions, for [`Instance::take_messages`], which makes
@@ -80,14 +80,14 @@ impl Instance {
     /// # Errors
     /// As [`Instance::load`].
     pub fn load_explaining(spec: &Spec, tick_period_ns: u64) -> Result<Self, GovernorError> {
-        Self::of(&Governor::find(spec)?, tick_period_ns, true, Reports::default())
+        Self::of(&Governor::find(spec)?, tick_period_ns, true, &FirstFailure::default())
     }
 
     pub(crate) fn of(
         governor: &Governor,
         tick_period_ns: u64,
         explaining: bool,
-        reports: Reports<'_>,
+        failure: &FirstFailure,
     ) -> Result<Self, GovernorError> {
         if !(1..=MAX_TICK_PERIOD_NS).contains(&tick_period_ns) {
             return Err(GovernorError::TickPeriod(tick_period_ns));
@@ -95,10 +95,6 @@ impl Instance {
         let id = governor.name();
         let (mut layout, mut lines) = (Layout::default(), None);
         let object = if let Some(own) = governor.own_of_caller() {
-            let failure = reports.failure.ok_or_else(|| GovernorError::Init {
-                id: id.to_owned(),
-                why: "it runs in the program that called, and not together with a governor in C".to_owned(),
-            })?;
             Object::of_caller(CallerObject::new(own.clone(), tick_period_ns, failure.clone()))
         } else {
             let bytes = governor.object(explaining)?;
@@ -106,7 +102,19 @@ impl Instance {
                 layout = Layout::of(&bytes);
             }
             lines = governor.is_sanitized().then(|| Lines::of(&bytes));
-            Object::load(id, &bytes, reports.position)?
+            match governor.bounds() {
+                None => Object::load(id, &bytes)?,
+                Some(bounds) => {
+                    let label = governor.label();
+                    let region = Region::with_object(&bytes, bounds.memory)
+                        .map_err(|why| GovernorError::Lost { id: label.clone(), why })?;
+                    let shadow = governor.is_sanitized().then(|| crate::build::shadow(region.stack()));
+                    Object::apart(
+                        id,
+                        Process::new(region, shadow, label, bounds.patience_s, failure.clone())?,
+                    )?
+                }
+            }
         };
         let set = resolve(id, &governor.spec().params, &object)?;
         let mut instance = Self { id: id.to_owned(), object, set, cpus: Vec::new(), layout, lines };

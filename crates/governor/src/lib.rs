@@ -4,7 +4,7 @@
 //! A governor is a C file that implements the kernel's `struct cpuidle_governor`. Those of `governors/*.c` were compiled
 //! against the headers of `governors/shim/` into shared objects when this crate was built; a file of the user's is compiled
 //! the same way when it is asked for, and kept. An [`Instance`] is a private copy of such an object: its globals, per-CPU
-//! variables and parameters are shared with nobody. [`Governor::run`] keeps what is foreign in a process of its own.
+//! variables and parameters are shared with nobody. An instance of a foreign one has a process of its own.
 //!
 //! ```
 //! use idlewise_governor::{Inputs, Instance, Spec};
@@ -38,7 +38,7 @@
 //! ```
 
 mod abi;
-mod answer;
+mod birth;
 mod build;
 mod catalog;
 mod child;
@@ -54,16 +54,18 @@ mod object;
 mod of_caller;
 mod param;
 mod position;
+mod process;
 mod recorded;
+mod region;
 mod shim;
 mod source;
 mod spec;
 mod toolchain;
+mod turns;
 mod versions;
 mod workshop;
 
-pub use abi::{Device, Inputs};
-pub use answer::assert_travels;
+pub use abi::{Device, Inputs, MAX_CPUS};
 pub use build::Build;
 pub use catalog::{GovernorInfo, catalog};
 pub use choice::Choice;
@@ -71,7 +73,7 @@ pub use diagnostics::Problem;
 pub use error::GovernorError;
 pub use governor::Governor;
 pub use idlewise_debuginfo::{Fault, FaultKind, StateValue, Value, Variable};
-pub use instance::{Instance, MAX_CPUS, Slot};
+pub use instance::{Instance, Slot};
 pub use isolate::Loader;
 pub use kernel_tree::{expand, files_in_folder};
 pub use object::Seat;

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A loaded copy of a governor's shared object: the only place where Rust and C meet.
+//!
+//! The object of one of ours is in this process, that of a foreign one in a process of its own, whose memory is at the same addresses
+//! here. So both are handled alike, but for calls, and but for what is read from a foreign one's memory: that is copied and checked.
 #![expect(unsafe_code, reason = "loads shared objects and calls the C functions in them")]
 
-use std::ffi::{CStr, c_char, c_int, c_long, c_ulong};
+use std::ffi::{c_char, c_int, c_long, c_ulong};
 use std::fs::File;
 use std::io::Write as _;
-use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::mem::offset_of;
+use std::os::fd::AsRawFd as _;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use idlewise_debuginfo::{Layout, StateValue, Variable};
 use idlewise_model::IdleTable;
@@ -16,23 +19,19 @@ use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
 use crate::GovernorError;
 use crate::abi::{
-    ABI_VERSION, Abi, CpuDevice, Device, Driver, EnableFn, Env, Inputs, LAYOUT, RawParam, RawParamDesc,
-    ReflectFn, SelectFn, layout,
+    ABI_VERSION, Abi, CpuDevice, Device, Driver, EnableFn, Env, Governor, Inputs, LAYOUT, Log, MAX_CPUS,
+    RawParam, RawParamDesc, ReflectFn, SelectFn, layout,
 };
-use crate::child;
 use crate::choice::Choice;
 use crate::of_caller::CallerObject;
 use crate::param::Kind;
-use crate::position::{Position, Stage};
+use crate::position::{Place, Stage};
+use crate::process::Process;
+use crate::region::memory_file;
 
-/// Held around every call of the dynamic linker and every fork, so that no child is born while the linker is at work:
-/// the linker's own locks would stay locked in it for ever.
-static LOADER: Mutex<()> = Mutex::new(());
-
-/// Waits until nobody else forks or uses the dynamic linker.
-pub(crate) fn loader() -> MutexGuard<'static, ()> {
-    LOADER.lock().unwrap_or_else(PoisonError::into_inner)
-}
+/// Most parameters of a governor, and the longest text about one, bytes.
+const MOST_PARAMS: usize = 1 << 12;
+const LONGEST_TEXT: usize = 1 << 12;
 
 /// Cache line, and so the alignment of what a CPU owns.
 const LINE: usize = 64;
@@ -45,7 +44,10 @@ struct Line([u8; LINE]);
 /// What a decision needs of a CPU.
 #[derive(Clone, Copy)]
 struct Cpu {
+    /// Where the host has its device: the one of the object, or a copy if the object is foreign.
     device: *mut CpuDevice,
+    /// Where the object has it.
+    device_there: *mut CpuDevice,
     driver: *mut Driver,
     states: usize,
     /// Its number on the machine.
@@ -61,7 +63,8 @@ pub(crate) struct ParamInfo {
     pub(crate) type_name: String,
     /// Nothing for a type that the host does not know.
     pub(crate) kind: Option<Kind>,
-    value: *mut u8,
+    /// Where its variable is in the object's memory.
+    value: usize,
     size: usize,
 }
 
@@ -75,15 +78,18 @@ pub(crate) struct Object {
     abi: Abi,
     /// The object's writable memory as it was after loading.
     image: Vec<u8>,
-    /// For each CPU the way from the image of per-CPU variables to its own; C reads it.
+    /// For each CPU the way from the image of per-CPU variables to its own; C reads it, or a copy of it if the object is foreign.
     offsets: Vec<c_ulong>,
-    blocks: Vec<Vec<Line>>,
-    /// One for each different table; from `Box::into_raw`.
-    drivers: Vec<*mut Driver>,
+    /// The address of each CPU's variables.
+    blocks: Vec<usize>,
+    /// The memory of these, and the host's devices, where the object is none with a process of its own.
+    own_blocks: Vec<Vec<Line>>,
+    /// The devices of CPUs of a foreign object; from `Box::into_raw`.
+    copies: Vec<*mut CpuDevice>,
+    /// One for each different table.
+    drivers: Vec<(Driver, *mut Driver)>,
     params: Vec<ParamInfo>,
     tick_period_ns: c_long,
-    /// Where to tell what is being done, in a process of its own.
-    position: Option<&'static Position>,
     /// The writable memory when the governor was last known to have nothing but its CPUs' data changed.
     memory: Vec<u8>,
     /// Something was seen to change that belongs to no CPU.
@@ -94,19 +100,18 @@ pub(crate) struct Object {
 
 /// Where the functions of an object are.
 enum Code {
-    Library(#[expect(dead_code, reason = "is only kept")] Loaded),
+    Library(#[expect(dead_code, reason = "is only kept")] Library),
     /// In the program that called.
     Caller(CallerObject),
+    /// In a process of its own, with the functions' addresses there.
+    Apart(Box<Apart>),
 }
 
-/// A library that is let go under the loader's lock.
-struct Loaded(Option<Library>);
-
-impl Drop for Loaded {
-    fn drop(&mut self) {
-        let _guard = loader();
-        drop(self.0.take());
-    }
+struct Apart {
+    process: Process,
+    select: usize,
+    reflect: usize,
+    enable: usize,
 }
 
 // SAFETY: all pointers lead to memory that this copy of the object or this structure owns alone. The C code has no
@@ -120,58 +125,201 @@ unsafe extern "C" fn no_select(_: *mut Driver, _: *mut CpuDevice, _: *mut bool) 
 
 impl Object {
     /// Loads a copy of the shared object in `bytes` and checks that it speaks this version's language.
-    pub(crate) fn load(
-        id: &str,
-        bytes: &[u8],
-        position: Option<&'static Position>,
-    ) -> Result<Self, GovernorError> {
-        tell(position, Stage::Load, 0, 0);
-        if position.is_some() {
-            child::forbid_others();
-        }
-        let (library, abi) = {
-            let _guard = loader();
-            let library = open_copy(id, bytes)?;
-            let abi = query(id, &library)?;
-            (Loaded(Some(library)), abi)
+    pub(crate) fn load(id: &str, bytes: &[u8]) -> Result<Self, GovernorError> {
+        let library = open_copy(id, bytes)?;
+        // SAFETY: the symbol is this function in every version; it writes no more than the version if that differs.
+        let abi = unsafe {
+            let fill = library.get::<unsafe extern "C" fn(*mut Abi)>(b"idlewise_abi\0").map_err(|e| {
+                GovernorError::Abi { id: id.to_owned(), why: format!("it has no idlewise_abi ({e})") }
+            })?;
+            let mut abi = empty_abi();
+            fill(&raw mut abi);
+            abi
         };
-        let wrong = |why: &str| GovernorError::Abi { id: id.to_owned(), why: why.to_owned() };
-        let (Some(image_size), Some(save)) = (abi.image_size, abi.save) else {
-            return Err(wrong("its table has holes"));
-        };
-        // SAFETY: both functions belong to the loaded object, and save writes image_size bytes.
-        let image = unsafe {
-            let mut image = vec![0; image_size()];
-            save(image.as_mut_ptr());
-            image
-        };
-        Ok(Self::of(abi, image, Code::Library(library), position))
+        Self::of(id, abi, Code::Library(library))
     }
 
     /// One whose functions are in the calling program.
     pub(crate) fn of_caller(object: CallerObject) -> Self {
-        Self::of(object.abi(), Vec::new(), Code::Caller(object), None)
+        Self::with(object.abi(), Code::Caller(object))
     }
 
-    fn of(abi: Abi, image: Vec<u8>, code: Code, position: Option<&'static Position>) -> Self {
-        Self {
+    /// The object that `process` has.
+    pub(crate) fn apart(id: &str, mut process: Process) -> Result<Self, GovernorError> {
+        for constructor in std::mem::take(&mut process.region.constructors) {
+            process.call(Place::LOAD, constructor, [0; 3]);
+        }
+        let [scratch, _] = process.region.scratch;
+        let wrong = |why: &str| GovernorError::Abi { id: id.to_owned(), why: why.to_owned() };
+        let mut bytes = [0; size_of::<Abi>()];
+        // Its version, which comes first, is what it is asked for.
+        bytes[..4].copy_from_slice(&ABI_VERSION.to_ne_bytes());
+        process.region.write(scratch.at, &bytes).ok_or_else(|| wrong("it has no room for its table"))?;
+        process.call(Place::LOAD, process.region.abi, [scratch.at, 0, 0]);
+        let bytes = process.region.read(scratch.at, size_of::<Abi>()).unwrap_or_default();
+        // SAFETY: as many bytes as it has, of which any are values of its fields: numbers, addresses, and functions or none. Those
+        // functions are not called here.
+        let abi = unsafe { bytes.as_ptr().cast::<Abi>().read_unaligned() };
+        let region = &process.region;
+        let at = |pointer: *const u8, size: usize| region.has(pointer as usize, size);
+        let aligned =
+            abi.env.is_aligned() && (abi.percpu as usize).is_multiple_of(LINE) && abi.log.is_aligned();
+        let device = (abi.device as usize).wrapping_sub(abi.percpu as usize);
+        let fits = at(abi.env.cast(), size_of::<Env>())
+            && at(abi.log.cast(), size_of::<Log>())
+            && at(abi.percpu, abi.percpu_size)
+            && device.is_multiple_of(LINE)
+            && device.saturating_add(size_of::<CpuDevice>()) <= abi.percpu_size
+            && abi.percpu_size.div_ceil(LINE) * LINE * MAX_CPUS <= region.blocks.len;
+        if process.has_failed() {
+            // The run ends with what it did.
+            return Err(wrong("it was not loaded"));
+        }
+        if !(aligned && fits) {
+            return Err(wrong("its table has addresses that are not its own"));
+        }
+        Self::of(id, abi, Code::Apart(Box::new(Apart { process, select: 0, reflect: 0, enable: 0 })))
+    }
+
+    fn of(id: &str, abi: Abi, code: Code) -> Result<Self, GovernorError> {
+        let wrong = |why: String| GovernorError::Abi { id: id.to_owned(), why };
+        if abi.version != ABI_VERSION {
+            return Err(wrong(format!("it speaks version {}, this program {ABI_VERSION}", abi.version)));
+        }
+        if abi.layout != layout() {
+            return Err(wrong(format!(
+                "its structures are laid out as {:?}, not {:?}",
+                abi.layout,
+                layout()
+            )));
+        }
+        let mut object = Self::with(abi, code);
+        object.image = object
+            .copied(object.abi.image_size.map(|f| f as usize), object.abi.save.map(|f| f as usize))
+            .ok_or_else(|| wrong("its table has holes".to_owned()))?;
+        Ok(object)
+    }
+
+    fn with(abi: Abi, code: Code) -> Self {
+        let mut object = Self {
             select: no_select,
             reflect: None,
             env: abi.env,
             cpus: Vec::new(),
             enable: None,
-            image,
+            image: Vec::new(),
             offsets: Vec::new(),
             blocks: Vec::new(),
+            own_blocks: Vec::new(),
+            copies: Vec::new(),
             drivers: Vec::new(),
-            params: read_params(&abi),
+            params: Vec::new(),
             tick_period_ns: 0,
             abi,
-            position,
             memory: Vec::new(),
             shared_changed: false,
             code,
+        };
+        object.params = object.read_params();
+        object
+    }
+
+    /// What a function of the object writes into memory that is so large as another one says.
+    fn copied(&mut self, size: Option<usize>, copy: Option<usize>) -> Option<Vec<u8>> {
+        let (size, copy) = (size?, copy?);
+        let len = self.call(Place::LOAD, size, [0; 3]);
+        let to = match &self.code {
+            Code::Apart(apart) => apart.process.region.scratch[0],
+            Code::Library(_) | Code::Caller(_) => {
+                let mut bytes = vec![0_u8; len];
+                self.call(Place::LOAD, copy, [bytes.as_mut_ptr() as usize, 0, 0]);
+                return Some(bytes);
+            }
+        };
+        if len > to.len {
+            return None;
         }
+        self.call(Place::LOAD, copy, [to.at, 0, 0]);
+        self.read(to.at, len)
+    }
+
+    /// Calls a function of the object, which takes up to three numbers or addresses.
+    fn call(&mut self, place: Place, function: usize, arguments: [usize; 3]) -> usize {
+        match &mut self.code {
+            Code::Apart(apart) => apart.process.call(place, function, arguments),
+            Code::Library(_) | Code::Caller(_) => {
+                let [first, second, third] = arguments;
+                // SAFETY: a function of the loaded object, in registers that it may leave unread.
+                unsafe {
+                    let function =
+                        std::mem::transmute::<usize, extern "C" fn(usize, usize, usize) -> usize>(function);
+                    function(first, second, third)
+                }
+            }
+        }
+    }
+
+    /// A copy of the object's memory; nothing where an address is not its own.
+    fn read(&self, at: usize, len: usize) -> Option<Vec<u8>> {
+        match &self.code {
+            Code::Apart(apart) => apart.process.region.read(at, len),
+            Code::Library(_) | Code::Caller(_) => {
+                // SAFETY: an address that the object of one of ours gave, with as many bytes as it said.
+                (at != 0).then(|| unsafe { std::slice::from_raw_parts(at as *const u8, len) }.to_vec())
+            }
+        }
+    }
+
+    /// Writes into the object's memory, if an address is its own.
+    fn write(&self, at: usize, bytes: &[u8]) {
+        match &self.code {
+            Code::Apart(apart) => drop(apart.process.region.write(at, bytes)),
+            Code::Library(_) | Code::Caller(_) => {
+                // SAFETY: as in `read`; no C code runs meanwhile.
+                unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), at as *mut u8, bytes.len()) };
+            }
+        }
+    }
+
+    /// The text at an address, up to its end or [`LONGEST_TEXT`].
+    fn text(&self, at: *const c_char) -> String {
+        let byte = |i: usize| self.read((at as usize).checked_add(i)?, 1)?.first().copied();
+        let bytes: Vec<u8> = (0..LONGEST_TEXT).map_while(byte).take_while(|byte| *byte != 0).collect();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// The elements of a table of the object, as `T`, of which any bytes are values.
+    fn table<T: Copy>(&self, start: *const T, count: usize) -> Vec<T> {
+        let count = count.min(MOST_PARAMS);
+        let bytes = self.read(start as usize, count * size_of::<T>()).unwrap_or_default();
+        // SAFETY: numbers and addresses, as many bytes as they have.
+        bytes
+            .chunks_exact(size_of::<T>())
+            .map(|b| unsafe { b.as_ptr().cast::<T>().read_unaligned() })
+            .collect()
+    }
+
+    fn read_params(&self) -> Vec<ParamInfo> {
+        let descs: Vec<RawParamDesc> = self.table(self.abi.descs, self.abi.nr_descs);
+        let describe = |name: &str| {
+            let found = descs.iter().find(|d| self.text(d.name) == name);
+            found.map(|d| self.text(d.text)).unwrap_or_default()
+        };
+        let info = |p: &RawParam| {
+            let (name, type_name) = (self.text(p.name), self.text(p.type_name));
+            let kind = Kind::new(&type_name, p.size);
+            ParamInfo {
+                description: describe(&name),
+                name,
+                type_name,
+                kind,
+                value: p.value as usize,
+                size: if kind.is_some() { p.size } else { 0 },
+            }
+        };
+        let mut params: Vec<RawParam> = self.table(self.abi.params, self.abi.nr_params);
+        params.sort_by_key(|p| p.line);
+        params.iter().map(info).collect()
     }
 
     /// Begins to look for changes of memory that belongs to no CPU.
@@ -192,23 +340,25 @@ impl Object {
         self.shared_changed
     }
 
-    fn copy_memory(&self) -> Vec<u8> {
-        let (Some(size), Some(copy)) = (self.abi.memory_size, self.abi.copy_memory) else {
-            return Vec::new();
-        };
-        // SAFETY: both functions belong to the loaded object, and copy_memory writes memory_size bytes.
-        unsafe {
-            let mut memory = vec![0; size()];
-            copy(memory.as_mut_ptr());
-            memory
-        }
+    fn copy_memory(&mut self) -> Vec<u8> {
+        let (size, copy) =
+            (self.abi.memory_size.map(|f| f as usize), self.abi.copy_memory.map(|f| f as usize));
+        self.copied(size, copy).unwrap_or_default()
+    }
+
+    /// What registered, if something did.
+    fn governor(&self) -> Option<Governor> {
+        let env = self.env as usize;
+        let address = self.read(env + offset_of!(Env, governor), size_of::<usize>())?;
+        let address = usize::from_ne_bytes(address.try_into().ok()?);
+        let bytes = self.read(address, size_of::<Governor>())?;
+        // SAFETY: as many bytes as it has, and any of them are values of its fields.
+        Some(unsafe { bytes.as_ptr().cast::<Governor>().read_unaligned() })
     }
 
     /// Name and rating of the governor as it registered.
     pub(crate) fn registered(&self) -> (String, u32) {
-        // SAFETY: env points to the object's environment, and what registered is a static of the object.
-        let governor = unsafe { (*self.env).governor.as_ref() };
-        governor.map_or_else(Default::default, |g| {
+        self.governor().map_or_else(Default::default, |g| {
             let end = g.name.iter().position(|b| *b == 0).unwrap_or(g.name.len());
             let name = g.name.get(..end).unwrap_or_default();
             (String::from_utf8_lossy(name).into_owned(), g.rating)
@@ -232,42 +382,55 @@ impl Object {
                 return Err(wrong(format!("its initcall failed with error {code}{said}")));
             }
         }
-        // SAFETY: env points to the object's environment, and what registered is a static of the object.
-        let governor = unsafe { (*self.env).governor.as_ref() };
-        let Some((governor, select)) = governor.and_then(|g| Some((g, g.select?))) else {
+        let Some((governor, select)) = self.governor().and_then(|g| Some((g, g.select?))) else {
             return Err(wrong(
                 "it registers no governor: is cpuidle_register_governor() called from an initcall?"
                     .to_owned(),
             ));
         };
-        (self.select, self.reflect, self.enable) = (select, governor.reflect, governor.enable);
+        if let Code::Apart(apart) = &mut self.code {
+            apart.select = select as usize;
+            apart.reflect = governor.reflect.map_or(0, |f| f as usize);
+            apart.enable = governor.enable.map_or(0, |f| f as usize);
+        } else {
+            (self.select, self.reflect, self.enable) = (select, governor.reflect, governor.enable);
+        }
         Ok(())
     }
 
     /// Puts the object's memory back to how it was loaded and starts it again, with the CPUs' memory still to come.
     pub(crate) fn restart(&mut self, set: &[(usize, u64)]) {
         if let Some(restore) = self.abi.restore {
-            // SAFETY: image was written by save of the same object, which has the same layout.
-            unsafe { restore(self.image.as_ptr()) };
+            let mut from = self.image.as_ptr() as usize;
+            if let Code::Apart(apart) = &self.code {
+                from = apart.process.region.scratch[1].at;
+                self.write(from, &self.image);
+            }
+            self.call(Place::LOAD, restore as usize, [from, 0, 0]);
         }
         // It worked before from the same memory.
         let _ = self.run_initcalls(set);
     }
 
     fn run_initcalls(&mut self, set: &[(usize, u64)]) -> c_int {
-        // SAFETY: env points to the object's environment; offsets lives as long as the object.
-        unsafe {
-            (*self.env).tick_nsec = self.tick_period_ns;
-            (*self.env).per_cpu_offset = self.offsets.as_ptr();
-        }
+        let env = self.env as usize;
+        self.write(env + offset_of!(Env, tick_nsec), &self.tick_period_ns.to_ne_bytes());
+        self.show_offsets();
         for &(index, raw) in set {
             self.set_param(index, raw);
         }
-        tell(self.position, Stage::Init, 0, 0);
-        // SAFETY: the function belongs to the loaded object.
-        let code = self.abi.init.map_or(0, |init| unsafe { init() });
-        tell(self.position, Stage::Host, 0, 0);
-        code
+        self.abi.init.map_or(0, |init| self.call(Place::INIT, init as usize, [0; 3]) as c_int)
+    }
+
+    /// Lets C see the ways to the CPUs' variables.
+    fn show_offsets(&self) {
+        let mut at = self.offsets.as_ptr() as usize;
+        if let Code::Apart(apart) = &self.code {
+            at = apart.process.region.offsets.at;
+            let bytes: Vec<u8> = self.offsets.iter().flat_map(|offset| offset.to_ne_bytes()).collect();
+            self.write(at, &bytes);
+        }
+        self.write(self.env as usize + offset_of!(Env, per_cpu_offset), &at.to_ne_bytes());
     }
 
     /// The parameters in the order of the governor's file.
@@ -280,24 +443,38 @@ impl Object {
         let mut bytes = [0; 8];
         if let Some(p) = self.params.get(index) {
             let at = if cfg!(target_endian = "big") { 8 - p.size } else { 0 };
-            // SAFETY: value points to a variable of the object of size bytes, at most 8 by read_params.
-            unsafe { ptr::copy_nonoverlapping(p.value, bytes.as_mut_ptr().add(at), p.size) };
+            let value = self.read(p.value, p.size).unwrap_or_default();
+            bytes.iter_mut().skip(at).zip(value).for_each(|(to, from)| *to = from);
         }
         u64::from_ne_bytes(bytes)
     }
 
+    fn set_param(&self, index: usize, raw: u64) {
+        if let Some(p) = self.params.get(index) {
+            let bytes = raw.to_ne_bytes();
+            let at = if cfg!(target_endian = "big") { 8 - p.size } else { 0 };
+            self.write(p.value, bytes.get(at..at + p.size).unwrap_or_default());
+        }
+    }
+
     /// The messages since the last call, a line each with its level as the first letter.
     pub(crate) fn take_log(&mut self) -> String {
-        // SAFETY: log points to a static of the object, and no C code runs meanwhile.
-        let log = unsafe { &mut *self.abi.log };
-        let used = std::mem::take(&mut log.used) as usize;
-        String::from_utf8_lossy(log.text.get(..used).unwrap_or_default()).into_owned()
+        let log = self.abi.log;
+        // SAFETY: of the loaded object; any bytes are a number.
+        let used = unsafe { (&raw const (*log).used).read_volatile() } as usize;
+        if used == 0 {
+            return String::new();
+        }
+        // SAFETY: as above; no C code runs meanwhile.
+        unsafe { (&raw mut (*log).used).write_volatile(0) };
+        let room = size_of::<Log>() - offset_of!(Log, text);
+        let text = if used > room { None } else { self.read(log as usize + offset_of!(Log, text), used) };
+        String::from_utf8_lossy(&text.unwrap_or_default()).into_owned()
     }
 
     /// Lets messages go unheard until the next [`Object::take_log`].
     pub(crate) fn mute(&mut self) {
-        // SAFETY: as in take_log.
-        unsafe { (*self.abi.log).used = u32::MAX };
+        self.write(self.abi.log as usize + offset_of!(Log, used), &u32::MAX.to_ne_bytes());
     }
 
     /// The variables in `layout` as they are now: those of a CPU, then those that all share, parameters left out.
@@ -305,39 +482,35 @@ impl Object {
         if let Code::Caller(object) = &self.code {
             return object.memory(index);
         }
-        let Some(block) = self.blocks.get(index) else { return Vec::new() };
-        // SAFETY: a line is plain bytes, and no C code runs meanwhile.
-        let bytes = unsafe { std::slice::from_raw_parts(block.as_ptr().cast::<u8>(), block.len() * LINE) };
-        let mut found: Vec<Variable> = layout.per_cpu.iter().map(|p| p.read(bytes)).collect();
+        let Some(bytes) = self.blocks.get(index).and_then(|at| self.read(*at, self.block_size())) else {
+            return Vec::new();
+        };
+        let mut found: Vec<Variable> = layout.per_cpu.iter().map(|p| p.read(&bytes)).collect();
         let base = (self.abi.percpu as u64).wrapping_sub(layout.per_cpu_address);
         for place in &layout.shared {
             let address = base.wrapping_add(place.at);
             if self.params.iter().any(|p| p.value as u64 == address) {
                 continue;
             }
-            // SAFETY: a variable of the loaded object, as large as its debugging information says.
-            let bytes = unsafe { std::slice::from_raw_parts(address as *const u8, place.size()) };
-            found.push(place.moved_to(0).read(bytes));
+            // A variable of the loaded object, as large as its debugging information says.
+            let bytes = usize::try_from(address).ok().and_then(|at| self.read(at, place.size()));
+            found.extend(bytes.map(|bytes| place.moved_to(0).read(&bytes)));
         }
         found
     }
 
     /// Puts `values` into variables of a CPU, as [`Layout::write`].
     pub(crate) fn restore(&mut self, index: usize, layout: &Layout, values: &[StateValue]) -> bool {
-        let Some(block) = self.blocks.get_mut(index) else { return false };
-        // SAFETY: a line is plain bytes, the block is this structure's own, and no C code runs meanwhile.
-        let bytes =
-            unsafe { std::slice::from_raw_parts_mut(block.as_mut_ptr().cast::<u8>(), block.len() * LINE) };
-        layout.write(bytes, values)
+        let Some(&at) = self.blocks.get(index) else { return false };
+        let Some(mut bytes) = self.read(at, self.block_size()) else { return false };
+        let could = layout.write(&mut bytes, values);
+        self.write(at, &bytes);
+        could
     }
 
-    fn set_param(&mut self, index: usize, raw: u64) {
-        if let Some(p) = self.params.get(index) {
-            let bytes = raw.to_ne_bytes();
-            let at = if cfg!(target_endian = "big") { 8 - p.size } else { 0 };
-            // SAFETY: as in param_value; no C code runs meanwhile.
-            unsafe { ptr::copy_nonoverlapping(bytes.as_ptr().add(at), p.value, p.size) };
-        }
+    /// Bytes of a CPU's variables, in whole cache lines.
+    fn block_size(&self) -> usize {
+        self.abi.percpu_size.div_ceil(LINE) * LINE
     }
 
     /// Gives a new CPU its memory.
@@ -346,15 +519,30 @@ impl Object {
         if let Code::Caller(object) = &mut self.code {
             object.add_cpu(number, table);
         }
-        let mut block = vec![Line([0; LINE]); self.abi.percpu_size.div_ceil(LINE)];
-        let start = block.as_mut_ptr().cast::<u8>();
-        self.offsets.push((start as usize).wrapping_sub(self.abi.percpu as usize) as c_ulong);
-        self.blocks.push(block);
+        let start = match &self.code {
+            Code::Apart(apart) => apart.process.region.blocks.at + self.blocks.len() * self.block_size(),
+            Code::Library(_) | Code::Caller(_) => {
+                let mut block = vec![Line([0; LINE]); self.abi.percpu_size.div_ceil(LINE)];
+                let start = block.as_mut_ptr() as usize;
+                self.own_blocks.push(block);
+                start
+            }
+        };
+        self.offsets.push(start.wrapping_sub(self.abi.percpu as usize) as c_ulong);
+        self.blocks.push(start);
         let way = (self.abi.device as usize).wrapping_sub(self.abi.percpu as usize);
-        let (device_at, states) = (start.wrapping_add(way).cast(), table.len());
-        self.cpus.push(Cpu { device: device_at, driver, states, number, decisions: 0 });
-        // SAFETY: env points to the object's environment; offsets may have moved.
-        unsafe { (*self.env).per_cpu_offset = self.offsets.as_ptr() };
+        let device_there = start.wrapping_add(way) as *mut CpuDevice;
+        let device_at = if matches!(self.code, Code::Apart(_)) {
+            let copy = Box::into_raw(Box::new(CpuDevice::fresh(0, 0, 0)));
+            self.copies.push(copy);
+            copy
+        } else {
+            device_there
+        };
+        let states = table.len();
+        self.cpus.push(Cpu { device: device_at, device_there, driver, states, number, decisions: 0 });
+        // They may have moved.
+        self.show_offsets();
         self.refresh_cpu(self.cpus.len() - 1, device);
     }
 
@@ -365,31 +553,38 @@ impl Object {
         }
         self.cpus.pop();
         self.blocks.pop();
+        self.own_blocks.pop();
         self.offsets.pop();
     }
 
     /// Puts a CPU's variables back to their initial values, and `device` in place.
     pub(crate) fn refresh_cpu(&mut self, index: usize, device: CpuDevice) {
-        let (Some(cpu), Some(block)) = (self.cpus.get(index), self.blocks.get_mut(index)) else { return };
+        let (Some(cpu), Some(&block)) = (self.cpus.get(index), self.blocks.get(index)) else { return };
         // SAFETY: the block has room for the image, which the object never changes; the device is a part of it, with
-        // the alignment and size of CpuDevice (query compared the layouts).
+        // the alignment and size of CpuDevice (the layouts were compared), or the host's copy of that.
         unsafe {
-            ptr::copy_nonoverlapping(self.abi.percpu, block.as_mut_ptr().cast(), self.abi.percpu_size);
+            ptr::copy_nonoverlapping(self.abi.percpu, block as *mut u8, self.abi.percpu_size);
             cpu.device.write(device);
         }
     }
 
     /// Enables the governor on a CPU; the error is what it returned.
     pub(crate) fn enable(&mut self, index: usize) -> Result<(), c_int> {
-        let (Some(cpu), Some(enable)) = (self.cpus.get(index), self.enable) else { return Ok(()) };
-        let (device, driver) = (cpu.device, cpu.driver);
-        tell(self.position, Stage::Enable, cpu.number, 0);
-        // SAFETY: device and driver are valid and ours; the environment names this CPU.
-        let code = unsafe {
-            (*self.env).device = device;
-            enable(driver, device)
+        let Some(cpu) = self.cpus.get(index) else { return Ok(()) };
+        let code = match (&mut self.code, self.enable) {
+            (Code::Apart(apart), _) if apart.enable != 0 => {
+                let place = Place { stage: Stage::Enable, cpu: cpu.number, decision: 0 };
+                let enable = apart.enable;
+                apart.call(self.env, cpu, place, enable, [cpu.driver as usize, cpu.device_there as usize, 0])
+                    as c_int
+            }
+            // SAFETY: device and driver are valid and ours; the environment names this CPU.
+            (_, Some(enable)) => unsafe {
+                (*self.env).device = cpu.device;
+                enable(cpu.driver, cpu.device)
+            },
+            (_, None) => 0,
         };
-        tell(self.position, Stage::Host, 0, 0);
         if code == 0 { Ok(()) } else { Err(code) }
     }
 
@@ -397,8 +592,13 @@ impl Object {
     #[inline]
     pub(crate) fn seat(&mut self, index: usize) -> Seat<'_> {
         let cpu = &mut self.cpus[index];
-        // SAFETY: env and device are valid and ours while the seat borrows `self`, and nobody else names another CPU meanwhile.
-        unsafe { (*self.env).device = cpu.device };
+        let apart = if let Code::Apart(apart) = &mut self.code {
+            Some(&mut **apart)
+        } else {
+            // SAFETY: env and device are valid and ours while the seat borrows `self`, and nobody else names another CPU meanwhile.
+            unsafe { (*self.env).device = cpu.device };
+            None
+        };
         Seat {
             select: self.select,
             reflect: self.reflect,
@@ -406,7 +606,7 @@ impl Object {
             device: cpu.device,
             driver: cpu.driver,
             states: cpu.states,
-            position: self.position,
+            apart,
             cpu,
         }
     }
@@ -420,13 +620,48 @@ impl Object {
 
     /// CPUs with equal tables share one driver, as in a kernel; it is fewer cache lines.
     fn share_driver(&mut self, driver: Driver) -> *mut Driver {
-        // SAFETY: all come from Box::into_raw below and live as long as self.
-        let same = self.drivers.iter().find(|d| unsafe { **(*d) == driver });
-        same.copied().unwrap_or_else(|| {
-            let raw = Box::into_raw(Box::new(driver));
-            self.drivers.push(raw);
-            raw
-        })
+        if let Some((_, same)) = self.drivers.iter().find(|(d, _)| *d == driver) {
+            return *same;
+        }
+        let at = match &self.code {
+            Code::Apart(apart) => {
+                let at = apart.process.region.drivers.at + self.drivers.len() * size_of::<Driver>();
+                // SAFETY: there is room for one for each CPU, and it is in no use yet.
+                unsafe { (at as *mut Driver).write(driver.clone()) };
+                at as *mut Driver
+            }
+            Code::Library(_) | Code::Caller(_) => Box::into_raw(Box::new(driver.clone())),
+        };
+        self.drivers.push((driver, at));
+        at
+    }
+}
+
+impl Apart {
+    /// Calls a function about a CPU: with the host's copy of its device before, and the object's after it.
+    fn call(
+        &mut self,
+        env: *mut Env,
+        cpu: &Cpu,
+        place: Place,
+        function: usize,
+        arguments: [usize; 3],
+    ) -> usize {
+        // SAFETY: both devices are valid, as the object was loaded, and it is the host's turn; the object's is read as bytes only.
+        unsafe {
+            (&raw mut (*env).device).write_volatile(cpu.device_there);
+            ptr::copy_nonoverlapping(cpu.device, cpu.device_there, 1);
+        }
+        let result = self.process.call(place, function, arguments);
+        let mut bytes = [0; size_of::<Device>()];
+        // SAFETY: as above; of the host's copy only this part changes, and no reference to it is in use.
+        unsafe {
+            ptr::copy_nonoverlapping(cpu.device_there.cast::<u8>(), bytes.as_mut_ptr(), bytes.len());
+            if let Some(device) = Device::of_bytes(&bytes) {
+                (*cpu.device).device = device;
+            }
+        }
+        result
     }
 }
 
@@ -438,7 +673,7 @@ pub struct Seat<'o> {
     device: *mut CpuDevice,
     driver: *mut Driver,
     states: usize,
-    position: Option<&'static Position>,
+    apart: Option<&'o mut Apart>,
     cpu: &'o mut Cpu,
 }
 
@@ -446,16 +681,13 @@ impl Seat<'_> {
     /// As [`crate::Instance::select`].
     #[inline]
     pub fn select(&mut self, inputs: &Inputs) -> Choice {
-        // SAFETY: env is valid and ours while the seat lasts.
-        unsafe { (*self.env).inputs = *inputs };
-        if self.position.is_some() { self.select_watched() } else { self.call_select() }
-    }
-
-    #[inline]
-    fn call_select(&mut self) -> Choice {
         let env = self.env;
+        if self.apart.is_some() {
+            return self.select_apart(inputs);
+        }
         // SAFETY: env, device and driver are valid and ours while the seat lasts; C writes the two flags as `bool`.
         unsafe {
+            (*env).inputs = *inputs;
             (*env).stop_tick = true;
             (*env).asked_sleep_length = false;
             let index = (self.select)(self.driver, self.device, &raw mut (*env).stop_tick);
@@ -467,42 +699,63 @@ impl Seat<'_> {
     }
 
     #[cold]
-    fn select_watched(&mut self) -> Choice {
-        tell(self.position, Stage::Select, self.cpu.number, self.cpu.decisions);
+    fn select_apart(&mut self, inputs: &Inputs) -> Choice {
+        let none = Choice { index: 0, stop_tick: false, asked_sleep_length: false };
+        let (env, cpu) = (self.env, *self.cpu);
+        let Some(apart) = &mut self.apart else { return none };
+        let place = Place { stage: Stage::Select, cpu: cpu.number, decision: cpu.decisions };
         self.cpu.decisions += 1;
-        let choice = self.call_select();
-        host_again(self.position);
-        choice
+        let function = apart.select;
+        // SAFETY: env is valid, as the object was loaded; the flags are read as bytes, since anything may be there.
+        unsafe {
+            (&raw mut (*env).inputs).write_volatile(*inputs);
+            let (stop, asked) =
+                ((&raw mut (*env).stop_tick).cast::<u8>(), (&raw mut (*env).asked_sleep_length).cast::<u8>());
+            stop.write_volatile(1);
+            asked.write_volatile(0);
+            let arguments = [cpu.driver as usize, cpu.device_there as usize, stop as usize];
+            let index = apart.call(env, &cpu, place, function, arguments) as c_int;
+            if apart.process.has_failed() {
+                return none;
+            }
+            Choice {
+                index,
+                stop_tick: stop.read_volatile() != 0,
+                asked_sleep_length: asked.read_volatile() != 0,
+            }
+        }
     }
 
     /// As [`crate::Instance::reflect`].
     #[inline]
     pub fn reflect(&mut self, entered: usize, now_ns: u64) {
-        let Some(reflect) = self.reflect else { return };
         if entered >= self.states {
             return;
         }
-        if self.position.is_some() {
-            self.reflect_watched(reflect, entered, now_ns);
-        } else {
-            self.call_reflect(reflect, entered, now_ns);
-        }
-    }
-
-    #[inline]
-    fn call_reflect(&mut self, reflect: ReflectFn, entered: usize, now_ns: u64) {
-        // SAFETY: as in select; the state exists, so the governor may use it as an index.
-        unsafe {
-            (*self.env).inputs.now_ns = now_ns;
-            reflect(self.device, entered as c_int);
+        if self.apart.is_some() {
+            self.reflect_apart(entered, now_ns);
+        } else if let Some(reflect) = self.reflect {
+            // SAFETY: as in select; the state exists, so the governor may use it as an index.
+            unsafe {
+                (*self.env).inputs.now_ns = now_ns;
+                reflect(self.device, entered as c_int);
+            }
         }
     }
 
     #[cold]
-    fn reflect_watched(&mut self, reflect: ReflectFn, entered: usize, now_ns: u64) {
-        tell(self.position, Stage::Reflect, self.cpu.number, self.cpu.decisions.wrapping_sub(1));
-        self.call_reflect(reflect, entered, now_ns);
-        host_again(self.position);
+    fn reflect_apart(&mut self, entered: usize, now_ns: u64) {
+        let (env, cpu) = (self.env, *self.cpu);
+        let Some(apart) = &mut self.apart else { return };
+        let function = apart.reflect;
+        if function == 0 {
+            return;
+        }
+        let place =
+            Place { stage: Stage::Reflect, cpu: cpu.number, decision: cpu.decisions.saturating_sub(1) };
+        // SAFETY: env is valid, as the object was loaded.
+        unsafe { (&raw mut (*env).inputs.now_ns).write_volatile(now_ns) };
+        apart.call(env, &cpu, place, function, [cpu.device_there as usize, entered, 0]);
     }
 
     /// As [`crate::Instance::device`].
@@ -525,24 +778,16 @@ impl Seat<'_> {
 
 impl Drop for Object {
     fn drop(&mut self) {
-        for driver in self.drivers.drain(..) {
+        let drivers =
+            if matches!(self.code, Code::Apart(_)) { Vec::new() } else { std::mem::take(&mut self.drivers) };
+        for (_, driver) in drivers {
             // SAFETY: from Box::into_raw in share_driver, each once; no C code runs any more.
             drop(unsafe { Box::from_raw(driver) });
         }
-    }
-}
-
-#[inline]
-fn tell(position: Option<&Position>, stage: Stage, cpu: u32, decision: u64) {
-    if let Some(position) = position {
-        position.tell(stage, cpu, decision);
-    }
-}
-
-/// The governor's function has returned.
-fn host_again(position: Option<&Position>) {
-    if let Some(position) = position {
-        position.stage(Stage::Host);
+        for copy in self.copies.drain(..) {
+            // SAFETY: from Box::into_raw in add_cpu, each once, and no seat is in use any more.
+            drop(unsafe { Box::from_raw(copy) });
+        }
     }
 }
 
@@ -558,20 +803,6 @@ fn open_copy(id: &str, bytes: &[u8]) -> Result<Library, GovernorError> {
         let why = std::error::Error::source(&e).map_or_else(|| e.to_string(), ToString::to_string);
         wrong("load it (needs /proc and memory files that may be executed)", why)
     })
-}
-
-fn memory_file() -> std::io::Result<File> {
-    let create = |flags| {
-        // SAFETY: the name is a C string; the descriptor is new and owned by nobody else.
-        unsafe {
-            let fd = libc::memfd_create(c"idlewise-governor".as_ptr(), flags);
-            (fd >= 0).then(|| File::from(OwnedFd::from_raw_fd(fd)))
-        }
-    };
-    // Kernels since 6.3 want to know that it will be executed; older ones refuse the flag.
-    create(libc::MFD_CLOEXEC | libc::MFD_EXEC)
-        .or_else(|| create(libc::MFD_CLOEXEC))
-        .ok_or_else(std::io::Error::last_os_error)
 }
 
 /// A path to `file` that was never used before in this process.
@@ -591,10 +822,8 @@ fn unique_path(file: &File) -> String {
     path
 }
 
-/// Asks the object for its table.
-fn query(id: &str, library: &Library) -> Result<Abi, GovernorError> {
-    let wrong = |why: String| GovernorError::Abi { id: id.to_owned(), why };
-    let mut abi = Abi {
+fn empty_abi() -> Abi {
+    Abi {
         memory_size: None,
         copy_memory: None,
         version: ABI_VERSION,
@@ -612,56 +841,5 @@ fn query(id: &str, library: &Library) -> Result<Abi, GovernorError> {
         save: None,
         restore: None,
         init: None,
-    };
-    // SAFETY: the symbol is this function in every version; it writes no more than the version if that differs.
-    unsafe {
-        let fill = library
-            .get::<unsafe extern "C" fn(*mut Abi)>(b"idlewise_abi\0")
-            .map_err(|e| wrong(format!("it has no idlewise_abi ({e})")))?;
-        fill(&raw mut abi);
     }
-    if abi.version != ABI_VERSION {
-        return Err(wrong(format!("it speaks version {}, this program {ABI_VERSION}", abi.version)));
-    }
-    if abi.layout != layout() {
-        return Err(wrong(format!("its structures are laid out as {:?}, not {:?}", abi.layout, layout())));
-    }
-    Ok(abi)
-}
-
-fn read_params(abi: &Abi) -> Vec<ParamInfo> {
-    let descs = table(abi.descs, abi.nr_descs);
-    let describe = |name: &str| {
-        let found = descs.iter().find(|d: &&RawParamDesc| text(d.name) == name);
-        found.map(|d| text(d.text)).unwrap_or_default()
-    };
-    let info = |p: &RawParam| {
-        let (name, type_name) = (text(p.name), text(p.type_name));
-        let kind = Kind::new(&type_name, p.size);
-        ParamInfo {
-            description: describe(&name),
-            name,
-            type_name,
-            kind,
-            value: p.value.cast(),
-            size: if kind.is_some() { p.size } else { 0 },
-        }
-    };
-    let mut params: Vec<&RawParam> = table(abi.params, abi.nr_params).iter().collect();
-    params.sort_by_key(|p| p.line);
-    params.into_iter().map(info).collect()
-}
-
-/// A table of a loaded object; `T` is one of the two descriptor types.
-fn table<'a, T>(start: *const T, count: usize) -> &'a [T] {
-    if count == 0 {
-        return &[];
-    }
-    // SAFETY: the object's linker sections hold `count` of them, and the layouts were compared.
-    unsafe { std::slice::from_raw_parts(start, count) }
-}
-
-fn text(c: *const c_char) -> String {
-    // SAFETY: descriptors hold string literals of the object.
-    unsafe { CStr::from_ptr(c) }.to_string_lossy().into_owned()
 }

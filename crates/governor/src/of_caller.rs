@@ -16,7 +16,7 @@ use idlewise_model::IdleTable;
 use crate::abi::{ABI_VERSION, Abi, CpuDevice, Device, Driver, Env, Governor, Inputs, LAYOUT, Log};
 use crate::choice::Choice;
 use crate::error::GovernorError;
-use crate::position::{FirstFailure, Stage};
+use crate::position::{FirstFailure, Place, Stage};
 
 /// The variable of [`CallerCpu::memory`] that has all attributes of an object.
 pub const OF_AN_OBJECT: &str = "self";
@@ -239,7 +239,8 @@ impl CallerImage {
     fn fail(&mut self, stage: Stage, cpu: usize, now_ns: Option<u64>, why: String) {
         self.failed = true;
         let cpu = &self.cpus[cpu];
-        let mut at = stage.describe(cpu.number, cpu.decisions.saturating_sub(1));
+        let place = Place { stage, cpu: cpu.number, decision: cpu.decisions.saturating_sub(1) };
+        let mut at = place.describe();
         if let Some(now_ns) = now_ns {
             at.push_str(&format!(", at {}.{:09} s", now_ns / 1_000_000_000, now_ns % 1_000_000_000));
         }

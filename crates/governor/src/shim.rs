@@ -35,7 +35,7 @@ pub(crate) fn definition(text: &str, tag: &str) -> Option<usize> {
 
 /// The structs, unions and enums that its headers define, as `struct cpuidle_device`.
 pub(crate) fn all_tags() -> impl Iterator<Item = &'static str> {
-    SHIM.iter().flat_map(|(_, text)| tags(text))
+    SHIM.iter().filter(|(file, _)| file.ends_with(".h")).flat_map(|(_, text)| tags(text))
 }
 
 /// Those that `text` defines.

@@ -353,28 +353,27 @@ fn compile(
     remove_left_over(cache);
     let folder = tempfile::tempdir_in(cache).map_err(io_error)?;
     let object = folder.path().join("governor.so");
-    let (mut compiled, mut depends) = (Vec::new(), Vec::new());
+    let (mut objects, mut depends) =
+        (vec![shim_object(source, build, toolchain, cache, (&shim, folder.path()), longest)?], Vec::new());
     for (i, file) in source.files().enumerate() {
         let (to, list) = (folder.path().join(format!("{i}.o")), folder.path().join(format!("{i}.depends")));
         let mut flags = extra.to_vec();
         flags.extend(["-MD".into(), "-MF".into(), list.clone().into()]);
         let arguments = command::compile(shim::flags(), &shim, file, &flags, &to);
         call(source, toolchain, (&shim, folder.path()), &arguments, longest)?;
-        compiled.push(to.into_os_string());
+        objects.push(to);
         depends.push(list);
     }
-    let mut more = build.link_flags(&shim);
-    more.extend(compiled.split_off(1));
-    let first = Path::new(compiled.first().map_or(OsStr::new(""), |first| first));
-    let arguments = command::link(shim::flags(), &shim, first, &more, &object);
+    let mut arguments = command::linker(shim::flags(), &shim, &object);
+    // Nothing but what the compiler itself needs, such as division of large numbers.
+    arguments.push("-nostdlib".into());
+    arguments.extend(objects.into_iter().map(PathBuf::into_os_string));
+    arguments.push("-lgcc".into());
     call(source, toolchain, (&shim, folder.path()), &arguments, longest)?;
     if fs::metadata(&object).is_ok_and(|about| about.len() > LARGEST_OBJECT) {
         return Err(source.wrong("compiled, it is larger than 64 MiB; what does it hold?".to_owned()));
     }
-    let nothing = |_| GovernorError::NoCompiler {
-        path: source.given.to_owned(),
-        why: "the compiler succeeded, but wrote no file".to_owned(),
-    };
+    let nothing = |_| wrote_nothing(source);
     let object = fs::read(&object).map_err(nothing)?;
     let (mut files, mut absent) = (Vec::new(), Vec::new());
     for (file, list) in source.files().zip(depends) {
@@ -384,6 +383,42 @@ fn compile(
         absent.extend(lacking.into_iter().filter(|path| !absent.contains(path)).collect::<Vec<_>>());
     }
     Ok(Made { files, absent, object })
+}
+
+/// All of the shim that a governor may call, as one object, which is kept.
+fn shim_object(
+    source: &Source<'_>,
+    build: Build,
+    toolchain: &Toolchain,
+    cache: &Path,
+    (shim, folder): (&Path, &Path),
+    longest: Duration,
+) -> Result<PathBuf, GovernorError> {
+    let (more, files) = build.shim_files();
+    let mut key = shim::hash().to_le_bytes().to_vec();
+    key.extend_from_slice(toolchain.identity.as_bytes());
+    files.iter().for_each(|file| key.extend_from_slice(file.as_bytes()));
+    let entry = cache.join(format!("shim-{:032x}.object", xxh3_128(&key)));
+    let to = folder.join("shim.o");
+    let io_error = |e: io::Error| source.wrong(format!("{}: {e}", entry.display()));
+    if let Some(Made { object, .. }) = read_entry(&entry) {
+        fs::write(&to, object).map_err(io_error)?;
+        return Ok(to);
+    }
+    let flags = command::lines(shim::flags()).filter(|flag| !command::for_linker(flag)).map(OsString::from);
+    let mut arguments: Vec<OsString> = flags.chain(["-r".into(), "-nostdlib".into()]).chain(more).collect();
+    arguments.extend(["-I".into(), shim.join("include").into()]);
+    arguments.extend(files.iter().map(|file| shim.join(file).into()));
+    arguments.extend(["-o".into(), to.clone().into()]);
+    call(source, toolchain, (shim, folder), &arguments, longest)?;
+    let object = fs::read(&to).map_err(|_| wrote_nothing(source))?;
+    write_entry(&entry, &Made { files: Vec::new(), absent: Vec::new(), object }).map_err(io_error)?;
+    Ok(to)
+}
+
+fn wrote_nothing(source: &Source<'_>) -> GovernorError {
+    let why = "the compiler succeeded, but wrote no file".to_owned();
+    GovernorError::NoCompiler { path: source.given.to_owned(), why }
 }
 
 fn call(

@@ -7,8 +7,6 @@ use idlewise_model::{Entry, Ledger, PiecesError};
 use idlewise_platform::Cluster;
 use idlewise_replay::{RunCounts, Setting, Workload, run};
 use idlewise_score::{Counts, Tally};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use crate::error::CommandError;
 use crate::limits;
@@ -85,17 +83,12 @@ pub enum Candidate {
     Bound(Bound),
 }
 
-/// A ledger of which the pages can come back from a governor's own process.
+/// A ledger of one run.
 pub trait Book: Ledger {
-    /// What one run leaves for the report; it travels through a pipe from a process of its own.
-    type Pages: Serialize + DeserializeOwned + Send;
+    /// What the run leaves for the report.
+    type Pages: Send;
     /// The ledger is closed.
     fn pages(self) -> Self::Pages;
-    /// Whether `pages` can be what a run left: where they come from another process, that may have written over them.
-    fn hold_together(pages: &Self::Pages) -> bool {
-        let _ = pages;
-        true
-    }
 }
 
 impl Book for Tally<'_> {
@@ -103,9 +96,6 @@ impl Book for Tally<'_> {
     fn pages(mut self) -> Counts {
         self.counts.latencies_ns.settle();
         self.counts
-    }
-    fn hold_together(pages: &Counts) -> bool {
-        pages.hold_together()
     }
 }
 
@@ -121,9 +111,6 @@ impl<A: Book, B: Book> Book for (A, B) {
     type Pages = (A::Pages, B::Pages);
     fn pages(self) -> Self::Pages {
         (self.0.pages(), self.1.pages())
-    }
-    fn hold_together(pages: &Self::Pages) -> bool {
-        A::hold_together(&pages.0) && B::hold_together(&pages.1)
     }
 }
 
@@ -196,16 +183,12 @@ impl Candidate {
             Self::Bound(bound) => return Ok(run_bound(*bound, cpus, placement, setting, open)?),
         };
         let answer = governor.run(|loader| run_hosted(loader, cpus, placement, setting, &open))?;
-        if governor.is_foreign() && !answer.0.iter().all(|(_, pages, _)| B::hold_together(pages)) {
-            let why = "its counts do not add up: it wrote over memory that is not its own".to_owned();
-            return Err(GovernorError::Lost { id: governor.label(), why }.into());
-        }
         let ran = |(cpu, pages, counts)| Ran { cpu, pages, counts };
         Ok(Runs { cpus: answer.0.into_iter().map(ran).collect(), shared_state: answer.1 })
     }
 }
 
-/// What comes back from a governor's own process: CPU, pages and counts of each run, and whether CPUs share state.
+/// CPU, pages and counts of each run, and whether CPUs share state.
 type Answer<P> = (Vec<(u32, P, RunCounts)>, bool);
 
 fn run_hosted<'w, 's, B: Book>(

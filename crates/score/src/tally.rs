@@ -105,37 +105,6 @@ impl Counts {
         });
         periods.sum::<u128>() + energy.active_fj(self.tick_ns + self.rejected_ns + self.loop_ns)
     }
-
-    /// Whether a run can have left them: every idle period has one state, one cause and one choice about the tick, and no sum of them
-    /// goes beyond what numbers hold.
-    #[must_use]
-    pub fn hold_together(&self) -> bool {
-        /// No run counts so much of anything, half a year in ns included, and sums of a few hundred of these fit.
-        const MOST: u64 = 1 << 54;
-        let of_states = self.states.iter().flat_map(|s| s.verdicts.into_iter().chain([s.rejected]));
-        let times = self.states.iter().flat_map(|s| [s.residency_ns, s.powered_ns]);
-        let others = [self.rejected_ns, self.tick_ns, self.loop_ns, self.overtaken];
-        let Breaches { disabled, over_limit, no_state } = self.breaches;
-        let unplaced = self.unplaced.values().flat_map(|u| [u.entries, u.residency_ns]);
-        let mut all = of_states
-            .chain(times)
-            .chain(others)
-            .chain([disabled, over_limit, no_state])
-            .chain(unplaced)
-            .chain(self.causes)
-            .chain(self.ticks);
-        if all.any(|n| n > MOST) {
-            return false;
-        }
-        let periods: u64 = self.states.iter().map(StateTally::entries).sum();
-        let latencies = Counted::ranks(std::iter::once(&self.latencies_ns));
-        let latencies = latencies.iter().try_fold(0u64, |sum, (_, times)| sum.checked_add(*times));
-        let nobody_waits = [WakeCause::Tick, WakeCause::PollLimit].map(|cause| self.causes[cause as usize]);
-        let waits = periods.checked_sub(nobody_waits.iter().sum());
-        self.causes.iter().sum::<u64>() == periods
-            && self.ticks.iter().sum::<u64>() == periods
-            && latencies.is_some_and(|n| waits.map(|waits| waits + self.overtaken) == Some(n))
-    }
 }
 
 /// Counts the ledger of one CPU.

@@ -44,15 +44,12 @@ pub struct Wait {
 /// Waits in a block of those in a file.
 const BLOCK: usize = 4096;
 
-/// No wait takes more bytes there: its nine numbers, as varints, take at most 61.
-const MOST_BYTES: usize = 64;
-
 /// Temporary files without a name for the waits of one run, by CPU. A CPU whose events are in memory has none: so are its waits.
 #[derive(Debug, Default)]
 pub struct WaitFiles(BTreeMap<u32, Arc<File>>);
 
 impl WaitFiles {
-    /// Files for the CPUs of `workloads`, made before the run: it may be in a process of its own.
+    /// Files for the CPUs of `workloads`, made before the run.
     ///
     /// # Errors
     /// What the system says.
@@ -101,10 +98,6 @@ struct Block {
 
 impl Block {
     fn read(self, file: &File) -> io::Result<Vec<Wait>> {
-        // The place may come from a governor's process, which may have gone wrong.
-        if self.bytes > BLOCK * MOST_BYTES {
-            return Err(io::Error::other("a block of waits that is too large"));
-        }
         let mut bytes = vec![0; self.bytes];
         file.read_exact_at(&mut bytes, self.at)?;
         postcard::from_bytes(&bytes).map_err(io::Error::other)

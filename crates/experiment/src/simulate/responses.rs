@@ -98,7 +98,7 @@ impl Load {
     }
 }
 
-/// What comes back from a governor's own process.
+/// What is left of a run.
 type Played = Result<Vec<(u64, f64)>, String>;
 
 /// The responses of the signals and of the frequency governors of `request`, under its first idle governor.

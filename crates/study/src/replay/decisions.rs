@@ -431,7 +431,7 @@ fn cannot_write(folder: &Path, why: &str) -> CommandError {
 pub(super) struct DecisionsJob<'d> {
     decisions: &'d Decisions<'d>,
     of: Of,
-    /// Made before the run: that may be in a process of its own.
+    /// Made before the run.
     file: File,
     rows: RefCell<Rows>,
 }

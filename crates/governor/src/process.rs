@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A governor's own process, and calls into it.
+//!
+//! Both sides share a [`Region`]. A call is written there, and then it is the other side's turn: whoever waits looks for its turn for
+//! some microseconds, and then sleeps until the other one wakes it. Where the governor crashes, or does not return, that is kept, and it
+//! is asked no more.
+#![expect(unsafe_code, reason = "writes calls into shared memory, and looks after a process by system calls")]
+
+use std::ptr;
+use std::sync::atomic::Ordering;
+
+use crate::GovernorError;
+use crate::abi::{Control, GOVERNORS_TURN, HOSTS_TURN, SLEEPS};
+use crate::birth;
+use crate::child::{Child, Here, Watch, signal_name};
+use crate::position::{FirstFailure, Place};
+use crate::region::{Part, Region};
+use crate::turns::{self, spins};
+
+/// The first time that the host sleeps without looking after the process, and the longest, ms.
+const FIRST_SLEEP_MS: u32 = 1;
+const LONGEST_SLEEP_MS: u32 = 100;
+/// Calls in which nobody looks for a turn after looks that were in vain, at most: there is no CPU for the other side. Both are on one
+/// CPU then, where to change between them takes some microseconds.
+const MOST_BLIND: u32 = 4095;
+/// A first look is so many times as long as others: the other side has to be woken on a CPU that may be asleep.
+const FIRST_LOOK: u32 = 10;
+/// After so many looks that were not in vain there is a CPU for each side.
+const SEEN: u32 = 64;
+
+/// A governor's process, which lives as long as this.
+pub(crate) struct Process {
+    /// Goes before the memory.
+    child: Child,
+    pub(crate) region: Region,
+    /// What errors call the governor.
+    label: String,
+    patience_s: u64,
+    failure: FirstFailure,
+    failed: bool,
+    /// In how many calls nobody looks after the last look in vain, and how many of these are left.
+    blind: u32,
+    blind_left: u32,
+    /// Looks that were not in vain since then.
+    seen: u32,
+}
+
+impl Process {
+    /// Starts one for the object in `region`; `shadow` is memory that its sanitizer needs.
+    pub(crate) fn new(
+        region: Region,
+        shadow: Option<Part>,
+        label: String,
+        patience_s: u64,
+        failure: FirstFailure,
+    ) -> Result<Self, GovernorError> {
+        let pid = birth::process(&region, shadow)
+            .map_err(|e| GovernorError::Lost { id: label.clone(), why: format!("no process for it: {e}") })?;
+        let child = Child::new(pid);
+        Ok(Self {
+            child,
+            region,
+            label,
+            patience_s,
+            failure,
+            failed: false,
+            blind: 0,
+            blind_left: 0,
+            seen: 0,
+        })
+    }
+
+    /// Whether it has failed: then what it gives means nothing.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failed
+    }
+
+    /// Calls a function of the object; `place` is where that is for a message. 0 when it has failed.
+    #[inline]
+    pub(crate) fn call(&mut self, place: Place, function: usize, arguments: [usize; 3]) -> usize {
+        if self.failed {
+            return 0;
+        }
+        turns::take();
+        let control = self.region.control();
+        // SAFETY: the control block is mapped as long as the region; it is the host's turn, and what the governor writes there
+        // meanwhile of its own accord is any number.
+        unsafe {
+            (&raw mut (*control).function).write_volatile(function as _);
+            (&raw mut (*control).arguments).write_volatile(arguments.map(|argument| argument as _));
+        }
+        if self.seen == 0 {
+            self.slow(place);
+        } else {
+            self.hand_over();
+            if self.is_back_soon(spins()) {
+                self.seen = self.seen.saturating_add(1);
+            } else {
+                self.wait(place);
+                self.stay_together();
+            }
+        }
+        // SAFETY: as above.
+        unsafe { (&raw const (*control).result).read_volatile() as usize }
+    }
+
+    fn turn(&self) -> &std::sync::atomic::AtomicU32 {
+        let control: *const Control = self.region.control();
+        // SAFETY: mapped as long as `self`; an atomic may be written to by others.
+        unsafe { &(*control).turn }
+    }
+
+    #[inline]
+    fn hand_over(&self) {
+        let before = self.turn().swap(GOVERNORS_TURN, Ordering::AcqRel);
+        if before & SLEEPS != 0 {
+            // SAFETY: wakes whoever sleeps at this address.
+            unsafe {
+                libc::syscall(libc::SYS_futex, ptr::from_ref(self.turn()), libc::FUTEX_WAKE, 1);
+            }
+        }
+    }
+
+    /// Looks so often whether it is the host's turn again.
+    #[inline]
+    fn is_back_soon(&self, looks: u32) -> bool {
+        for _ in 0..looks {
+            if self.turn().load(Ordering::Acquire) & GOVERNORS_TURN == 0 {
+                return true;
+            }
+            std::hint::spin_loop();
+        }
+        false
+    }
+
+    /// A call when the last look was in vain: one in which nobody looks, or the first in which both do again.
+    #[cold]
+    fn slow(&mut self, place: Place) {
+        if self.blind_left > 0 || spins() == 0 {
+            self.blind_left = self.blind_left.saturating_sub(1);
+            self.hand_over();
+            self.wait(place);
+            return;
+        }
+        self.go_apart();
+        self.hand_over();
+        if self.is_back_soon(spins() * FIRST_LOOK) {
+            self.seen = 1;
+        } else {
+            self.wait(place);
+            self.stay_together();
+        }
+    }
+
+    /// Gives the other side a CPU that is not this one, and lets it look for its turns. The scheduler would leave two that wake each other
+    /// on one CPU.
+    #[cold]
+    fn go_apart(&mut self) {
+        self.set_spins(spins());
+        self.child.runs_on(Here::Not);
+    }
+
+    /// The other side was not back soon: it has no CPU, or this one had none. Both are on one from now on, and nobody looks for some calls.
+    #[cold]
+    fn stay_together(&mut self) {
+        if self.seen >= SEEN {
+            self.blind = 0;
+        }
+        self.blind = (self.blind * 2 + 1).min(MOST_BLIND);
+        (self.blind_left, self.seen) = (self.blind, 0);
+        self.set_spins(0);
+        self.child.runs_on(Here::Only);
+    }
+
+    fn set_spins(&self, spins: u32) {
+        // SAFETY: the control block is mapped as long as the region.
+        unsafe { (&raw mut (*self.region.control()).spins).write_volatile(spins) };
+    }
+
+    /// Sleeps until it is the host's turn again, or the process has failed.
+    #[cold]
+    fn wait(&mut self, place: Place) {
+        let mut watch = Watch::new(self.patience_s);
+        let mut sleep_ms = FIRST_SLEEP_MS;
+        loop {
+            let turn = self.turn().load(Ordering::Acquire);
+            if turn & GOVERNORS_TURN == 0 {
+                return;
+            }
+            let sleeping = GOVERNORS_TURN | SLEEPS;
+            // Fails where it is the host's turn by now; then there is nothing to wait for.
+            let _ = self.turn().compare_exchange(turn, sleeping, Ordering::AcqRel, Ordering::Acquire);
+            let pause = libc::timespec { tv_sec: 0, tv_nsec: i64::from(sleep_ms) * 1_000_000 };
+            // SAFETY: waits at an address that is mapped, for no longer than `pause`.
+            let woken = unsafe {
+                libc::syscall(
+                    libc::SYS_futex,
+                    ptr::from_ref(self.turn()),
+                    libc::FUTEX_WAIT,
+                    sleeping,
+                    &raw const pause,
+                )
+            };
+            if woken == 0 || self.turn().load(Ordering::Acquire) & GOVERNORS_TURN == 0 {
+                continue;
+            }
+            if let Some(why) = self.failure_of(&mut watch, sleep_ms == LONGEST_SLEEP_MS, place) {
+                self.failure.keep(why);
+                self.failed = true;
+                self.child.end();
+                self.turn().store(HOSTS_TURN, Ordering::Release);
+                return;
+            }
+            sleep_ms = (sleep_ms * 2).min(LONGEST_SLEEP_MS);
+        }
+    }
+
+    fn failure_of(&mut self, watch: &mut Watch, look: bool, place: Place) -> Option<GovernorError> {
+        let (id, at) = (self.label.clone(), place.describe());
+        if let Some(status) = self.child.ended() {
+            return Some(if libc::WIFSIGNALED(status) {
+                GovernorError::Crashed { id, signal: signal_name(libc::WTERMSIG(status)), at }
+            } else {
+                let code = libc::WEXITSTATUS(status);
+                GovernorError::Lost {
+                    id,
+                    why: format!("its process ended by itself, with status {code}, {at}"),
+                }
+            });
+        }
+        let why = if look { watch.look(&self.child) } else { None };
+        why.map(|why| GovernorError::Stuck { id, why, at })
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        turns::leave();
+    }
+}

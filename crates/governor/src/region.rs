@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Memory that this process shares with a governor's own, at the same addresses in both, and the governor's object in it.
+//!
+//! The object is put there as a dynamic linker would, but names nothing outside of itself. The governor may write what it wants to
+//! any byte at any time, so what is read here is copied out first, and whatever is an address is checked.
+#![expect(unsafe_code, reason = "maps memory, and copies bytes from and to it")]
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::ptr;
+
+use object::elf::RelocationType;
+use object::{Object as _, ObjectSection as _, ObjectSegment as _, ObjectSymbol as _};
+
+use crate::abi::{Control, Driver, MAX_CPUS};
+
+/// Parts begin at multiples of it, which are those of pages everywhere, bytes.
+const PAGES: usize = 1 << 16;
+/// What a governor's functions may use, bytes; a kernel gives them 16 KiB.
+const STACK: usize = 1 << 20;
+/// Where the stack begins: behind the control block and a part that nobody can touch.
+const STACK_AT: usize = 2 * PAGES;
+const OBJECT_AT: usize = STACK_AT + STACK;
+
+/// A part of the region: its first byte's address and its length, bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part {
+    pub(crate) at: usize,
+    pub(crate) len: usize,
+}
+
+/// Part of an object that the processor may execute, or only read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Protected {
+    pub(crate) part: Part,
+    pub(crate) executed: bool,
+}
+
+/// The memory, with an object in it.
+pub(crate) struct Region {
+    base: usize,
+    size: usize,
+    /// The pages that the governor's process does not write to.
+    pub(crate) protected: Vec<Protected>,
+    /// Functions that run before everything else.
+    pub(crate) constructors: Vec<usize>,
+    /// `idlewise_abi` and `idlewise_apart`.
+    pub(crate) abi: usize,
+    pub(crate) life: usize,
+    /// For the object's writable memory, twice.
+    pub(crate) scratch: [Part; 2],
+    /// The ways to the CPUs' variables.
+    pub(crate) offsets: Part,
+    pub(crate) drivers: Part,
+    pub(crate) blocks: Part,
+}
+
+impl Region {
+    /// Puts `object` into new memory. More than `most` bytes are refused.
+    pub(crate) fn with_object(bytes: &[u8], most: u64) -> Result<Self, String> {
+        let file = object::File::parse(bytes).map_err(|e| format!("it is no shared object ({e})"))?;
+        let mut end = 0_u64;
+        let mut writable = 0_u64;
+        for segment in file.segments() {
+            end = end.max(segment.address().saturating_add(segment.size()));
+            if !protection(segment.flags()).1 {
+                writable = writable.saturating_add(segment.size());
+            }
+        }
+        let per_cpu = file.section_by_name("idlewise_percpu").map_or(0, |section| section.size());
+        let pages = |size: u64| size.saturating_add(PAGES as u64 - 1) / PAGES as u64 * PAGES as u64;
+        let cpus = MAX_CPUS as u64;
+        let (object, scratch) = (pages(end), pages(writable));
+        let (offsets, drivers) = (pages(cpus * 8), pages(cpus * size_of::<Driver>() as u64));
+        let blocks = pages(cpus.saturating_mul(per_cpu.div_ceil(64).saturating_mul(64)));
+        let sizes = [object, scratch, scratch, offsets, drivers, blocks];
+        let all = sizes.iter().fold(OBJECT_AT as u64, |all, size| all.saturating_add(*size));
+        if all > most {
+            return Err(format!(
+                "takes too much memory: {} MiB with that of {MAX_CPUS} CPUs; the limit is {} MiB (IDLEWISE_MEMORY)",
+                all >> 20,
+                most >> 20
+            ));
+        }
+        let size = usize::try_from(all).map_err(|e| e.to_string())?;
+        let base = map(size).map_err(|e| format!("no memory to share with its process: {e}"))?;
+        let mut at = base + OBJECT_AT;
+        let [_, first, second, offsets, drivers, blocks] = sizes.map(|len| {
+            let part = Part { at, len: usize::try_from(len).unwrap_or(0) };
+            at += part.len;
+            part
+        });
+        let mut region = Self {
+            base,
+            size,
+            protected: Vec::new(),
+            constructors: Vec::new(),
+            abi: 0,
+            life: 0,
+            scratch: [first, second],
+            offsets,
+            drivers,
+            blocks,
+        };
+        region.load(&file)?;
+        Ok(region)
+    }
+
+    fn load(&mut self, file: &object::File<'_>) -> Result<(), String> {
+        let start = self.base + OBJECT_AT;
+        let place =
+            |address: u64| usize::try_from(address).ok().and_then(|address| start.checked_add(address));
+        let wrong = |what: &str| format!("its object has {what}");
+        for segment in file.segments() {
+            let at = place(segment.address()).ok_or_else(|| wrong("a segment at no address"))?;
+            let data = segment.data().map_err(|e| wrong(&e.to_string()))?;
+            self.write(at, data).ok_or_else(|| wrong("a segment that is larger than itself"))?;
+            let (executed, read_only) = protection(segment.flags());
+            if read_only || executed {
+                let part = Part { at, len: usize::try_from(segment.size()).unwrap_or(0) };
+                self.protected.push(Protected { part, executed });
+            }
+        }
+        for (offset, relocation) in file.dynamic_relocations().into_iter().flatten() {
+            let object::RelocationFlags::Elf { r_type } = relocation.flags() else { continue };
+            if r_type == RelocationType(0) {
+                continue;
+            }
+            if Some(r_type) != relative(file.architecture()) {
+                let name = match relocation.target() {
+                    object::RelocationTarget::Symbol(index) => file
+                        .dynamic_symbol_table()
+                        .and_then(|table| object::ObjectSymbolTable::symbol_by_index(&table, index).ok())
+                        .and_then(|symbol| symbol.name().ok().map(|name| format!("`{name}`"))),
+                    _ => None,
+                };
+                let name = name.unwrap_or_else(|| format!("a relocation of kind {r_type:?}"));
+                return Err(wrong(&format!("{name}, which nothing here gives it")));
+            }
+            let value = start.wrapping_add_signed(isize::try_from(relocation.addend()).unwrap_or(0));
+            place(offset)
+                .and_then(|at| self.write(at, &value.to_ne_bytes()))
+                .ok_or_else(|| wrong("a relocation at no address"))?;
+        }
+        if let Some(section) = file.section_by_name(".init_array") {
+            let at = place(section.address()).ok_or_else(|| wrong("constructors at no address"))?;
+            let len = usize::try_from(section.size()).unwrap_or(usize::MAX);
+            let bytes = self.read(at, len).ok_or_else(|| wrong("constructors beyond its end"))?;
+            let (functions, _) = bytes.as_chunks::<{ size_of::<usize>() }>();
+            self.constructors = functions.iter().map(|f| usize::from_ne_bytes(*f)).collect();
+        }
+        let symbol = |name: &str| {
+            let found = file.dynamic_symbols().find(|symbol| symbol.name() == Ok(name));
+            found.and_then(|symbol| place(symbol.address())).ok_or_else(|| format!("it has no {name}"))
+        };
+        (self.abi, self.life) = (symbol("idlewise_abi")?, symbol("idlewise_apart")?);
+        Ok(())
+    }
+
+    /// What both sides call each other with.
+    pub(crate) fn control(&self) -> *mut Control {
+        self.base as *mut Control
+    }
+
+    /// The pages that nobody may touch, so that a stack that grows too far ends the governor.
+    pub(crate) fn guard(&self) -> Part {
+        Part { at: self.base + PAGES, len: PAGES }
+    }
+
+    pub(crate) fn stack(&self) -> Part {
+        Part { at: self.base + STACK_AT, len: STACK }
+    }
+
+    pub(crate) fn all(&self) -> Part {
+        Part { at: self.base, len: self.size }
+    }
+
+    /// Whether `len` bytes at `at` belong to it, behind the control block.
+    pub(crate) fn has(&self, at: usize, len: usize) -> bool {
+        let from = self.base + STACK_AT;
+        at >= from && at.checked_add(len).is_some_and(|end| end <= self.base + self.size)
+    }
+
+    /// A copy of `len` bytes at `at`; nothing where they are not all in it.
+    pub(crate) fn read(&self, at: usize, len: usize) -> Option<Vec<u8>> {
+        self.has(at, len).then(|| {
+            let mut bytes = vec![0; len];
+            // SAFETY: mapped as long as `self`, and as long as the vector.
+            unsafe { ptr::copy_nonoverlapping(at as *const u8, bytes.as_mut_ptr(), len) };
+            bytes
+        })
+    }
+
+    /// Puts `bytes` at `at`; nothing where they do not all fit.
+    pub(crate) fn write(&self, at: usize, bytes: &[u8]) -> Option<()> {
+        // SAFETY: mapped as long as `self`.
+        self.has(at, bytes.len())
+            .then(|| unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), at as *mut u8, bytes.len()) })
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        // SAFETY: the mapping of `map`, once.
+        unsafe { libc::munmap(self.base as *mut libc::c_void, self.size) };
+    }
+}
+
+/// Whether a segment is executed, and whether it is never written to.
+fn protection(flags: object::SegmentFlags) -> (bool, bool) {
+    match flags {
+        object::SegmentFlags::Elf { p_flags, .. } => {
+            (p_flags.contains(object::elf::PF_X), !p_flags.contains(object::elf::PF_W))
+        }
+        _ => (false, false),
+    }
+}
+
+/// The kind of relocation that adds where the object lies (the psABI of each architecture).
+fn relative(architecture: object::Architecture) -> Option<RelocationType> {
+    match architecture {
+        object::Architecture::X86_64 => Some(object::elf::R_X86_64_RELATIVE),
+        object::Architecture::Aarch64 => Some(object::elf::R_AARCH64_RELATIVE),
+        object::Architecture::Riscv64 => Some(object::elf::R_RISCV_RELATIVE),
+        _ => None,
+    }
+}
+
+/// New memory that a child keeps sharing: where it begins.
+fn map(size: usize) -> io::Result<usize> {
+    let file = memory_file()?;
+    file.set_len(size as u64)?;
+    // SAFETY: a new mapping, which nobody else knows.
+    let at = unsafe {
+        libc::mmap(
+            ptr::null_mut(),
+            size,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_SHARED | libc::MAP_NORESERVE,
+            file.as_raw_fd(),
+            0,
+        )
+    };
+    if at == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(at as usize) }
+}
+
+/// A file without a name that may be executed.
+pub(crate) fn memory_file() -> io::Result<File> {
+    let create = |flags| {
+        // SAFETY: the name is a C string; the descriptor is new and owned by nobody else.
+        unsafe {
+            let fd = libc::memfd_create(c"idlewise-governor".as_ptr(), flags);
+            (fd >= 0).then(|| File::from(OwnedFd::from_raw_fd(fd)))
+        }
+    };
+    // Kernels since 6.3 want to know that it will be executed; older ones refuse the flag.
+    create(libc::MFD_CLOEXEC | libc::MFD_EXEC)
+        .or_else(|| create(libc::MFD_CLOEXEC))
+        .ok_or_else(io::Error::last_os_error)
+}
