@@ -62,6 +62,7 @@ fn build() -> Result<(), String> {
     let path = out.join("catalog.rs");
     fs::write(&path, catalog).map_err(|e| format!("{}: {e}", path.display()))?;
     let shim = root.join("shim");
+    build_life(&shim, &out.join("apart.so"))?;
     let inside = files_below(&shim)?;
     let texts: Vec<PathBuf> = files(&root)?.into_iter().filter(|p| p.is_file()).collect();
     for (file, name, top, list) in
@@ -83,6 +84,15 @@ fn build_one(shim: &Path, source: &Path, extra: &[&str], object: &Path) -> Resul
     link.extend(["host.c", "format.c"].map(|file| shim.join(file).into()));
     link.push(compiled.into());
     run(source, &link)
+}
+
+/// What a foreign governor's process does besides: an object of its own, so that nothing the user writes is linked with it.
+fn build_life(shim: &Path, object: &Path) -> Result<(), String> {
+    let source = shim.join("apart.c");
+    let flags = read(&shim.join("flags"))?;
+    let mut link = command::linker(&flags, shim, object);
+    link.extend(["-nostdlib".into(), "-I".into(), shim.join("include").into(), source.clone().into()]);
+    run(&source, &link)
 }
 
 fn run(source: &Path, arguments: &[std::ffi::OsString]) -> Result<(), String> {

@@ -302,7 +302,8 @@ fn expectation(case: &Case<'_>) -> String {
         Property::Shallow => {
             let last = case.found.steps.last().zip(case.found.decisions.last());
             let better = last.and_then(|(step, decision)| deeper_one(case.machine, step, decision));
-            let Some(better) = better else { unreachable!("the last choice is the shallow one") };
+            // One whose choices do not repeat may have made another one.
+            let Some(better) = better else { return String::new() };
             let enough_ns = case.machine.table.states()[better].target_residency_ns;
             let enough_ns = enough_ns.min(case.machine.tick_ns().cast_signed());
             format!(

@@ -90,6 +90,8 @@ struct Search<'r> {
     machines: Vec<Machine>,
     /// Machines that the governor refuses, or on which it crashed. It is not asked there any more.
     left_out: BTreeSet<usize>,
+    /// Those of them that it refuses: nothing is found there.
+    refused: BTreeSet<usize>,
     decisions: u64,
     /// With the number of the machine.
     found: Vec<(usize, Found)>,
@@ -150,6 +152,7 @@ impl<'r> Search<'r> {
             request,
             machines,
             left_out: BTreeSet::new(),
+            refused: BTreeSet::new(),
             decisions: 0,
             found: Vec::new(),
             settled: BTreeSet::new(),
@@ -202,6 +205,7 @@ impl<'r> Search<'r> {
             }
             Err(e @ GovernorError::Enable { .. }) => {
                 self.left_out.insert(at);
+                self.refused.insert(at);
                 if self.left_out.len() == self.machines.len() && self.found.is_empty() {
                     return Err(e);
                 }
@@ -347,6 +351,18 @@ impl<'r> Search<'r> {
             self.not_checked
                 .extend(unknown.map(|p| (p, "it crashed or did not return on every machine".to_owned())));
         }
+        if !self.refused.is_empty() {
+            let names: Vec<&str> = self.refused.iter().map(|at| self.machines[*at].name).collect();
+            let why = format!(
+                "it refuses {} of {} machines: {}",
+                names.len(),
+                self.machines.len(),
+                names.join("; ")
+            );
+            for property in Property::ALL.into_iter().filter(|p| *p != Property::Crash) {
+                self.not_checked.entry(property).or_insert_with(|| why.clone());
+            }
+        }
         self.found.retain(|(_, found)| wanted.contains(&found.property));
         self.found = self.shortest();
         let governor = &self.request.governor;
@@ -375,7 +391,7 @@ impl<'r> Search<'r> {
             source_hash: governor.source_hash(),
             seed: self.request.seed,
             decisions: self.decisions,
-            machines: self.machines.len(),
+            machines: self.machines.len() - self.refused.len(),
             properties: wanted.into_iter().map(verdict).collect(),
             findings: findings.collect(),
             kunit: self.kunit(),

@@ -220,6 +220,27 @@ fn another_round_draws_new_sequences() {
 }
 
 #[test]
+fn nothing_is_held_on_machines_that_are_refused() {
+    let bench = Bench::new();
+    let text = "#include <linux/cpuidle.h>\n#include <linux/init.h>\n\
+        static int on(struct cpuidle_driver *drv, struct cpuidle_device *dev)\n{\n\treturn drv->state_count == 1 ? 0 : -19;\n}\n\
+        static int pick(struct cpuidle_driver *drv, struct cpuidle_device *dev, bool *stop_tick)\n{\n\
+        \treturn drv->state_count - 1;\n}\n\
+        static struct cpuidle_governor it = { .name = \"it\", .rating = 42, .enable = on, .select = pick };\n\
+        static int __init start(void)\n{\n\treturn cpuidle_register_governor(&it);\n}\npostcore_initcall(start);\n";
+    let report = all(&bench.open(&bench.file("picky.c", text)));
+    assert_eq!(with(&report, Verdict::Held), [Property::Crash]);
+    let why = report
+        .properties
+        .iter()
+        .find(|p| p.property == Property::Disabled)
+        .and_then(|p| p.why.clone())
+        .unwrap();
+    assert!(why.contains("it refuses") && why.contains("ten states"), "{why}");
+    assert!(report.machines < 3, "{}", report.machines);
+}
+
+#[test]
 fn one_that_refuses_to_work_is_an_error() {
     let bench = Bench::new();
     let path = bench.file("none.c", "#include <linux/cpuidle.h>\n#include <linux/init.h>\nstatic int __init none(void)\n{\n\treturn -22;\n}\npostcore_initcall(none);\n");

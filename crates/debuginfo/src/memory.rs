@@ -125,9 +125,10 @@ impl Shape {
                 Some(Value::Struct(fields.iter().map(|f| f.read(bytes)).collect()))
             }
             Self::Array { element, count } => {
-                let step = element.size();
-                let at = |i: usize| bytes.get(i * step..).unwrap_or_default();
-                Some(Value::Array((0..*count).map(|i| element.read(at(i))).collect()))
+                // What has no size, or lies beyond the bytes, is no element.
+                let elements =
+                    bytes.chunks(element.size().max(1)).take(*count).filter(|_| element.size() > 0);
+                Some(Value::Array(elements.map(|bytes| element.read(bytes)).collect()))
             }
             Self::Other { .. } => None,
         };
@@ -418,6 +419,15 @@ mod tests {
         assert_eq!(shape.read(&[1, 2]), Value::Other);
         let bits = Shape::Bits { shift: 3, count: 2, signed: false };
         assert_eq!(bits.read(&[0b1_0000]), Value::Number(2));
+    }
+
+    #[test]
+    fn an_array_has_no_more_elements_than_bytes() {
+        let array = |element, count| Shape::Array { element: Box::new(element), count };
+        let nothing = Shape::Struct { size: 0, fields: Vec::new() };
+        assert_eq!(array(array(nothing, 1 << 16), 1 << 40).read(&[1, 2]), Value::Array(Vec::new()));
+        let bytes = array(Shape::Number { size: 1, signed: false }, 1 << 40);
+        assert_eq!(bytes.read(&[1, 2]), Value::Array(vec![Value::Number(1), Value::Number(2)]));
     }
 
     #[test]

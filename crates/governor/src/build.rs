@@ -69,7 +69,7 @@ impl Build {
 
     /// The shim's files that are linked with it, with flags of theirs: those of every governor in a process of its own, and its own.
     pub(crate) fn shim_files(self) -> (Vec<OsString>, Vec<&'static str>) {
-        let (mut flags, mut files) = (Vec::new(), vec!["host.c", "format.c", "string.c", "apart.c"]);
+        let (mut flags, mut files) = (Vec::new(), vec!["host.c", "format.c", "string.c"]);
         match self {
             Self::Sanitized => {
                 flags.push(format!("-DIDLEWISE_SHADOW={SHADOW:#x}UL").into());

@@ -184,7 +184,8 @@ impl GovernorError {
     pub fn is_misbehaviour(&self) -> bool {
         matches!(
             self,
-            Self::Init { .. }
+            Self::Abi { .. }
+                | Self::Init { .. }
                 | Self::Enable { .. }
                 | Self::Misbehaved { .. }
                 | Self::Crashed { .. }

@@ -30,7 +30,7 @@ use crate::process::Process;
 use crate::region::memory_file;
 
 /// Most parameters of a governor, and the longest text about one, bytes.
-const MOST_PARAMS: usize = 1 << 12;
+const MOST_PARAMS: usize = 1 << 9;
 const LONGEST_TEXT: usize = 1 << 12;
 
 /// Cache line, and so the alignment of what a CPU owns.
@@ -301,9 +301,10 @@ impl Object {
 
     fn read_params(&self) -> Vec<ParamInfo> {
         let descs: Vec<RawParamDesc> = self.table(self.abi.descs, self.abi.nr_descs);
+        let descs: Vec<(String, String)> =
+            descs.iter().map(|d| (self.text(d.name), self.text(d.text))).collect();
         let describe = |name: &str| {
-            let found = descs.iter().find(|d| self.text(d.name) == name);
-            found.map(|d| self.text(d.text)).unwrap_or_default()
+            descs.iter().find(|(named, _)| named == name).map(|(_, text)| text.clone()).unwrap_or_default()
         };
         let info = |p: &RawParam| {
             let (name, type_name) = (self.text(p.name), self.text(p.type_name));
@@ -563,7 +564,8 @@ impl Object {
         // SAFETY: the block has room for the image, which the object never changes; the device is a part of it, with
         // the alignment and size of CpuDevice (the layouts were compared), or the host's copy of that.
         unsafe {
-            ptr::copy_nonoverlapping(self.abi.percpu, block as *mut u8, self.abi.percpu_size);
+            // A foreign governor's may lie anywhere in its memory.
+            ptr::copy(self.abi.percpu, block as *mut u8, self.abi.percpu_size);
             cpu.device.write(device);
         }
     }

@@ -8,6 +8,7 @@
 
 use std::ptr;
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use crate::GovernorError;
 use crate::abi::{Control, GOVERNORS_TURN, HOSTS_TURN, SLEEPS};
@@ -17,9 +18,9 @@ use crate::position::{FirstFailure, Place};
 use crate::region::{Part, Region};
 use crate::turns::{self, spins};
 
-/// The first time that the host sleeps without looking after the process, and the longest, ms.
-const FIRST_SLEEP_MS: u32 = 1;
-const LONGEST_SLEEP_MS: u32 = 100;
+/// The first time that the host sleeps without looking after the process, and the longest, which is below a second.
+const FIRST_SLEEP: Duration = Duration::from_millis(1);
+const LONGEST_SLEEP: Duration = Duration::from_millis(100);
 /// Calls in which nobody looks for a turn after looks that were in vain, at most: there is no CPU for the other side. Both are on one
 /// CPU then, where to change between them takes some microseconds.
 const MOST_BLIND: u32 = 4095;
@@ -177,11 +178,18 @@ impl Process {
         unsafe { (&raw mut (*self.region.control()).spins).write_volatile(spins) };
     }
 
-    /// Sleeps until it is the host's turn again, or the process has failed.
+    /// Sleeps until it is the host's turn again, or the process has failed. Whether it gets on is looked after by the clock, since a
+    /// governor may wake the host for nothing.
     #[cold]
     fn wait(&mut self, place: Place) {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "how long somebody waits is real time; no result depends on it"
+        )]
+        let now = Instant::now;
         let mut watch = Watch::new(self.patience_s);
-        let mut sleep_ms = FIRST_SLEEP_MS;
+        let mut sleep = FIRST_SLEEP;
+        let mut since = now();
         loop {
             let turn = self.turn().load(Ordering::Acquire);
             if turn & GOVERNORS_TURN == 0 {
@@ -190,28 +198,29 @@ impl Process {
             let sleeping = GOVERNORS_TURN | SLEEPS;
             // Fails where it is the host's turn by now; then there is nothing to wait for.
             let _ = self.turn().compare_exchange(turn, sleeping, Ordering::AcqRel, Ordering::Acquire);
-            let pause = libc::timespec { tv_sec: 0, tv_nsec: i64::from(sleep_ms) * 1_000_000 };
+            let pause = libc::timespec { tv_sec: 0, tv_nsec: i64::from(sleep.subsec_nanos()) };
             // SAFETY: waits at an address that is mapped, for no longer than `pause`.
-            let woken = unsafe {
+            unsafe {
                 libc::syscall(
                     libc::SYS_futex,
                     ptr::from_ref(self.turn()),
                     libc::FUTEX_WAIT,
                     sleeping,
                     &raw const pause,
-                )
-            };
-            if woken == 0 || self.turn().load(Ordering::Acquire) & GOVERNORS_TURN == 0 {
+                );
+            }
+            if self.turn().load(Ordering::Acquire) & GOVERNORS_TURN == 0 || now() - since < sleep {
                 continue;
             }
-            if let Some(why) = self.failure_of(&mut watch, sleep_ms == LONGEST_SLEEP_MS, place) {
+            if let Some(why) = self.failure_of(&mut watch, sleep == LONGEST_SLEEP, place) {
                 self.failure.keep(why);
                 self.failed = true;
                 self.child.end();
                 self.turn().store(HOSTS_TURN, Ordering::Release);
                 return;
             }
-            sleep_ms = (sleep_ms * 2).min(LONGEST_SLEEP_MS);
+            sleep = (sleep * 2).min(LONGEST_SLEEP);
+            since = now();
         }
     }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Memory that this process shares with a governor's own, at the same addresses in both, and the governor's object in it.
 //!
-//! The object is put there as a dynamic linker would, but names nothing outside of itself. The governor may write what it wants to
+//! The object is put there as a dynamic linker would, but names nothing outside of itself; and beside it what the process does besides,
+//! an object of ours that the governor is not linked with. The governor may write what it wants to
 //! any byte at any time, so what is read here is copied out first, and whatever is an address is checked.
 #![expect(unsafe_code, reason = "maps memory, and copies bytes from and to it")]
 
@@ -22,6 +23,8 @@ const STACK: usize = 1 << 20;
 /// Where the stack begins: behind the control block and a part that nobody can touch.
 const STACK_AT: usize = 2 * PAGES;
 const OBJECT_AT: usize = STACK_AT + STACK;
+/// The object with `idlewise_apart`, written by build.rs from governors/shim/apart.c.
+static LIFE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/apart.so"));
 
 /// A part of the region: its first byte's address and its length, bytes.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +48,7 @@ pub(crate) struct Region {
     pub(crate) protected: Vec<Protected>,
     /// Functions that run before everything else.
     pub(crate) constructors: Vec<usize>,
-    /// `idlewise_abi` and `idlewise_apart`.
+    /// `idlewise_abi` of the governor's object, and `idlewise_apart` of ours.
     pub(crate) abi: usize,
     pub(crate) life: usize,
     /// For the object's writable memory, twice.
@@ -59,22 +62,20 @@ pub(crate) struct Region {
 impl Region {
     /// Puts `object` into new memory. More than `most` bytes are refused.
     pub(crate) fn with_object(bytes: &[u8], most: u64) -> Result<Self, String> {
-        let file = object::File::parse(bytes).map_err(|e| format!("it is no shared object ({e})"))?;
-        let mut end = 0_u64;
-        let mut writable = 0_u64;
-        for segment in file.segments() {
-            end = end.max(segment.address().saturating_add(segment.size()));
-            if !protection(segment.flags()).1 {
-                writable = writable.saturating_add(segment.size());
-            }
+        if !cfg!(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")) {
+            return Err("a governor of your own runs on x86-64, arm64 and riscv64 only".to_owned());
         }
+        let file = object::File::parse(bytes).map_err(|e| format!("it is no shared object ({e})"))?;
+        let life = object::File::parse(LIFE).map_err(|e| e.to_string())?;
+        let writable = file.segments().filter(|segment| !protection(segment.flags()).1);
+        let writable = writable.fold(0_u64, |sum, segment| sum.saturating_add(segment.size()));
         let per_cpu = file.section_by_name("idlewise_percpu").map_or(0, |section| section.size());
         let pages = |size: u64| size.saturating_add(PAGES as u64 - 1) / PAGES as u64 * PAGES as u64;
         let cpus = MAX_CPUS as u64;
-        let (object, scratch) = (pages(end), pages(writable));
+        let (object, scratch, life_size) = (pages(end(&file)), pages(writable), pages(end(&life)));
         let (offsets, drivers) = (pages(cpus * 8), pages(cpus * size_of::<Driver>() as u64));
         let blocks = pages(cpus.saturating_mul(per_cpu.div_ceil(64).saturating_mul(64)));
-        let sizes = [object, scratch, scratch, offsets, drivers, blocks];
+        let sizes = [object, scratch, scratch, offsets, drivers, blocks, life_size];
         let all = sizes.iter().fold(OBJECT_AT as u64, |all, size| all.saturating_add(*size));
         if all > most {
             return Err(format!(
@@ -86,7 +87,7 @@ impl Region {
         let size = usize::try_from(all).map_err(|e| e.to_string())?;
         let base = map(size).map_err(|e| format!("no memory to share with its process: {e}"))?;
         let mut at = base + OBJECT_AT;
-        let [_, first, second, offsets, drivers, blocks] = sizes.map(|len| {
+        let [object, first, second, offsets, drivers, blocks, beside] = sizes.map(|len| {
             let part = Part { at, len: usize::try_from(len).unwrap_or(0) };
             at += part.len;
             part
@@ -103,18 +104,21 @@ impl Region {
             drivers,
             blocks,
         };
-        region.load(&file)?;
+        region.load(&file, object)?;
+        region.constructors = region.constructors_of(&file, object)?;
+        region.abi = symbol(&file, object, "idlewise_abi")?;
+        region.load(&life, beside)?;
+        region.life = symbol(&life, beside, "idlewise_apart")?;
         Ok(region)
     }
 
-    fn load(&mut self, file: &object::File<'_>) -> Result<(), String> {
-        let start = self.base + OBJECT_AT;
-        let place =
-            |address: u64| usize::try_from(address).ok().and_then(|address| start.checked_add(address));
-        let wrong = |what: &str| format!("its object has {what}");
+    /// Puts an object into `room`, and nothing of it anywhere else.
+    fn load(&mut self, file: &object::File<'_>, room: Part) -> Result<(), String> {
         for segment in file.segments() {
-            let at = place(segment.address()).ok_or_else(|| wrong("a segment at no address"))?;
             let data = segment.data().map_err(|e| wrong(&e.to_string()))?;
+            let at = room
+                .within(segment.address(), segment.size().max(data.len() as u64))
+                .ok_or_else(|| wrong("a segment at no address"))?;
             self.write(at, data).ok_or_else(|| wrong("a segment that is larger than itself"))?;
             let (executed, read_only) = protection(segment.flags());
             if read_only || executed {
@@ -138,24 +142,22 @@ impl Region {
                 let name = name.unwrap_or_else(|| format!("a relocation of kind {r_type:?}"));
                 return Err(wrong(&format!("{name}, which nothing here gives it")));
             }
-            let value = start.wrapping_add_signed(isize::try_from(relocation.addend()).unwrap_or(0));
-            place(offset)
+            let value = room.at.wrapping_add_signed(isize::try_from(relocation.addend()).unwrap_or(0));
+            room.within(offset, size_of::<usize>() as u64)
                 .and_then(|at| self.write(at, &value.to_ne_bytes()))
                 .ok_or_else(|| wrong("a relocation at no address"))?;
         }
-        if let Some(section) = file.section_by_name(".init_array") {
-            let at = place(section.address()).ok_or_else(|| wrong("constructors at no address"))?;
-            let len = usize::try_from(section.size()).unwrap_or(usize::MAX);
-            let bytes = self.read(at, len).ok_or_else(|| wrong("constructors beyond its end"))?;
-            let (functions, _) = bytes.as_chunks::<{ size_of::<usize>() }>();
-            self.constructors = functions.iter().map(|f| usize::from_ne_bytes(*f)).collect();
-        }
-        let symbol = |name: &str| {
-            let found = file.dynamic_symbols().find(|symbol| symbol.name() == Ok(name));
-            found.and_then(|symbol| place(symbol.address())).ok_or_else(|| format!("it has no {name}"))
-        };
-        (self.abi, self.life) = (symbol("idlewise_abi")?, symbol("idlewise_apart")?);
         Ok(())
+    }
+
+    fn constructors_of(&self, file: &object::File<'_>, room: Part) -> Result<Vec<usize>, String> {
+        let Some(section) = file.section_by_name(".init_array") else { return Ok(Vec::new()) };
+        let len = usize::try_from(section.size()).unwrap_or(usize::MAX);
+        let at = room.within(section.address(), section.size());
+        let bytes =
+            at.and_then(|at| self.read(at, len)).ok_or_else(|| wrong("constructors beyond its end"))?;
+        let (functions, _) = bytes.as_chunks::<{ size_of::<usize>() }>();
+        Ok(functions.iter().map(|f| usize::from_ne_bytes(*f)).collect())
     }
 
     /// What both sides call each other with.
@@ -205,6 +207,30 @@ impl Drop for Region {
         // SAFETY: the mapping of `map`, once.
         unsafe { libc::munmap(self.base as *mut libc::c_void, self.size) };
     }
+}
+
+impl Part {
+    /// Where the byte number `offset` of it is, if `len` bytes from there are all in it.
+    fn within(self, offset: u64, len: u64) -> Option<usize> {
+        let is_inside = offset.checked_add(len).is_some_and(|end| end <= self.len as u64);
+        is_inside.then(|| usize::try_from(offset).ok().map(|offset| self.at + offset)).flatten()
+    }
+}
+
+/// What is wrong with an object.
+fn wrong(what: &str) -> String {
+    format!("its object has {what}")
+}
+
+/// Where the last segment of an object ends.
+fn end(file: &object::File<'_>) -> u64 {
+    file.segments().map(|segment| segment.address().saturating_add(segment.size())).max().unwrap_or(0)
+}
+
+/// Where what an object in `room` calls `name` is.
+fn symbol(file: &object::File<'_>, room: Part, name: &str) -> Result<usize, String> {
+    let found = file.dynamic_symbols().find(|symbol| symbol.name() == Ok(name));
+    found.and_then(|symbol| room.within(symbol.address(), 1)).ok_or_else(|| format!("it has no {name}"))
 }
 
 /// Whether a segment is executed, and whether it is never written to.

@@ -378,7 +378,7 @@ fn compile(
     let (mut files, mut absent) = (Vec::new(), Vec::new());
     for (file, list) in source.files().zip(depends) {
         let list = fs::read(&list).map_err(nothing)?;
-        let (own, lacking) = inputs(&list, file, &shim).map_err(io_error)?;
+        let (own, lacking) = inputs(&list, file, &shim).map_err(|e| source.wrong(e.to_string()))?;
         files.extend(own.into_iter().filter(|file| !files.contains(file)).collect::<Vec<_>>());
         absent.extend(lacking.into_iter().filter(|path| !absent.contains(path)).collect::<Vec<_>>());
     }
@@ -456,16 +456,34 @@ type Inputs = (Vec<(OsString, u128)>, Vec<OsString>);
 /// From the compiler's list of files: those of the user with their hashes, and where the user's would stand that were not there.
 fn inputs(depends: &[u8], source: &Path, shim: &Path) -> io::Result<Inputs> {
     let folder = source.parent().unwrap_or(Path::new("."));
-    let (mut files, mut absent) = (vec![(source.into(), xxh3_128(&fs::read(source)?))], Vec::new());
+    let (mut files, mut absent) = (vec![(source.into(), hash_of_input(source)?)], Vec::new());
     for path in listed(depends) {
         if let Ok(inside) = path.strip_prefix(shim.join("include")) {
             absent.push(folder.join(inside).into());
         } else if path != source {
-            let hash = xxh3_128(&fs::read(&path)?);
+            let hash = hash_of_input(&path)?;
             files.push((path.into(), hash));
         }
     }
     Ok((files, absent))
+}
+
+/// The hash of a file that was compiled. What the assembler reads besides would be in no list, and a device has no content that stays.
+fn hash_of_input(path: &Path) -> io::Result<u128> {
+    let wrong = |what: &str| io::Error::other(format!("{}: {what}", path.display()));
+    if !fs::metadata(path)?.is_file() {
+        return Err(wrong("only files can be compiled"));
+    }
+    let text = fs::read(path)?;
+    for directive in [&b".incbin"[..], b".include"] {
+        if text.windows(directive.len()).any(|part| part == directive) {
+            let name = String::from_utf8_lossy(directive);
+            return Err(wrong(&format!(
+                "`{name}` reads a file that nobody would miss when it changes; put its content here"
+            )));
+        }
+    }
+    Ok(xxh3_128(&text))
 }
 
 /// The files of a rule for make: `target: file file \`, with blanks and the like escaped.

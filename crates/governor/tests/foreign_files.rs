@@ -25,6 +25,14 @@ fn not_compiled(text: &str, words: &[&str]) {
     assert!(!said.contains("cache/"), "a path of ours in {said}");
 }
 
+#[test]
+fn what_no_list_of_files_would_have_is_refused() {
+    let top = "__asm__(\".section .rodata\\n.incbin \\\"mine.c\\\"\\n.previous\");";
+    not_compiled(&Parts { top, ..Parts::default() }.text(), &["mine.c: `.incbin` reads a file"]);
+    let top = "#include \"/dev/stdin\"";
+    not_compiled(&Parts { top, ..Parts::default() }.text(), &["/dev/stdin: only files can be compiled"]);
+}
+
 fn line_of(text: &str, word: &str) -> String {
     format!("mine.c:{}", text.lines().position(|l| l.contains(word)).unwrap() + 1)
 }

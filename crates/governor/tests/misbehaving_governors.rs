@@ -173,6 +173,56 @@ fn nothing_but_the_shim_can_be_linked() {
 }
 
 #[test]
+fn nothing_of_its_own_stands_in_for_what_its_process_does_besides() {
+    let bench = Bench::new();
+    for name in [
+        "void idlewise_apart(void *control)",
+        "void apart(void *) __asm__(\"idlewise_apart@\");\nEXPORTED void apart(void *control)",
+    ] {
+        let top = format!(
+            "#define EXPORTED __attribute__((visibility(\"default\"), used))\nEXPORTED {name}\n{{\n\t{NULL}\n}}\n"
+        );
+        // It is not called, whether it can be linked or not.
+        let path = bench.file("mine.c", &Parts { top: &top, ..Parts::default() }.text());
+        if let Ok(governor) = bench.find(&path, "") {
+            run(&governor, 10).unwrap();
+        }
+    }
+    if cfg!(target_arch = "x86_64") {
+        // The linker takes the section for more of what the loader has to do: to write far beyond the object.
+        let top = "__asm__(\".section .rela.data.rel.ro.zz,\\\"a\\\",@progbits\\n.quad 1 << 28, 8, 0\\n.previous\");\n";
+        let text = Parts { top, ..Parts::default() }.text();
+        let said = bench.find(&bench.file("far.c", &text), "").and_then(|g| run(&g, 1).map(drop));
+        assert!(said.unwrap_err().to_string().contains("a relocation at no address"));
+    }
+}
+
+#[test]
+fn one_that_wakes_the_host_again_and_again_is_given_up_all_the_same() {
+    // The control block, where the turn comes first, lies so far before the object.
+    let top = format!(
+        "{CALL}extern const char __ehdr_start[] __attribute__((visibility(\"hidden\")));\n\
+         #define TURN ((long)__ehdr_start - 0x120000)\n"
+    );
+    let select = format!("for (;;)\n\t\tcall({}, TURN, {}, 1);", libc::SYS_futex, libc::FUTEX_WAKE);
+    told(
+        &Parts { top: &top, select: &select, ..Parts::default() },
+        &["does not return", "in select, CPU 5, decision 0", "1 s"],
+    );
+}
+
+#[test]
+fn a_table_of_as_many_parameters_as_fit_is_read_in_no_time() {
+    let table = "#include <linux/moduleparam.h>\nstatic char text[4096] = { [0 ... 4094] = 'a' };\nstatic unsigned int v;\n\
+        static const struct idlewise_param all[4096] __attribute__((used, section(\"idlewise_params\"), aligned(8))) =\n\
+        \t{ [0 ... 4095] = { text, \"uint\", &v, 4, 1 } };\n\
+        static const struct idlewise_param_desc told_of[4096] __attribute__((used, section(\"idlewise_param_descs\"), aligned(8))) =\n\
+        \t{ [0 ... 4095] = { text, text } };\n";
+    let governor = Bench::new().governor(&Parts { top: table, ..Parts::default() }.text());
+    run(&governor, 1).unwrap();
+}
+
+#[test]
 fn an_object_larger_than_its_memory_is_refused() {
     let bench = Bench::new();
     let text = Parts {
