@@ -406,8 +406,8 @@ fn a_softirq_of_rcu_that_finds_nothing_to_do_does_not_keep_the_tick() {
 }
 
 /// Four stays of one visit: the tick ends the second, third and fourth, another CPU the first; after the last RCU asks for its
-/// softirq. Which of them waited for it, where the tick was stopped in the stay `stopped`?
-fn waited_for_rcu(stopped: Option<u64>) -> Vec<bool> {
+/// softirq. Which of them waited for it, where the tick was stopped in the stay `stopped`, and how well is their timer known?
+fn waited_for_rcu(stopped: Option<u64>) -> Vec<(bool, Confidence)> {
     let mut s = with_timer(200 * MS);
     s.rest(0, TICK + MS);
     s.idle(0, TICK + MS + US, 0);
@@ -430,14 +430,22 @@ fn waited_for_rcu(stopped: Option<u64>) -> Vec<bool> {
     }
     s.switch(0, TICK + 3 * T + 20 * US, RUNNING, 42);
     s.tick_stop(0, TICK + 5 * T);
-    stays(&s.tape(), 0).iter().map(|p| has(p, PieceFlags::TICK_NEEDED)).collect()
+    stays(&s.tape(), 0).iter().map(|p| (has(p, PieceFlags::TICK_NEEDED), p.timer_confidence())).collect()
 }
 
 #[test]
 fn stays_that_only_the_tick_ended_waited_for_what_rcu_asks_for_later() {
-    assert_eq!(waited_for_rcu(None), [false, true, true, true]);
+    let needed = |stopped| waited_for_rcu(stopped).into_iter().map(|(needed, _)| needed).collect::<Vec<_>>();
+    assert_eq!(needed(None), [false, true, true, true]);
     // A tick that could be stopped was not needed then, nor do earlier stays tell.
-    assert_eq!(waited_for_rcu(Some(2))[..2], [false, false]);
+    assert_eq!(needed(Some(2))[..2], [false, false]);
+}
+
+#[test]
+fn a_stay_before_those_that_waited_for_rcu_may_have_waited_too() {
+    assert_eq!(waited_for_rcu(None)[0], (false, Confidence::Bounded));
+    // Nothing but RCU's softirq takes callbacks away, so there were none before the tick was stopped.
+    assert_eq!(waited_for_rcu(Some(1))[0], (false, Confidence::Derived));
 }
 
 #[test]

@@ -94,6 +94,8 @@ pub(super) struct RcuRequest {
     pub(super) at_ns: u64,
     /// Stays that began since then, with their tick kept, waited for the same.
     pub(super) since_ns: u64,
+    /// Stays that began since then may have: none of them stopped its tick.
+    pub(super) open_since_ns: u64,
 }
 
 /// A run of RCU's softirq on a CPU.

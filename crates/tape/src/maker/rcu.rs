@@ -28,7 +28,8 @@ pub(super) fn horizon_ns(grid: TickGrid) -> u64 {
 /// but the tick ended waited for the same, and so did all after it: none can have stopped its tick.
 ///
 /// The softirq also runs for other CPUs' callbacks: then it has little to do, and so had the one before the stay. Which of the
-/// two it was is never certain.
+/// two it was is never certain. Nor is it what the stays waited for that began before the one which only the tick ended, and did not
+/// stop their tick.
 pub(super) fn mark(pieces: &mut [Piece], grid: TickGrid, requests: &[RcuRequest], runs: &[RcuRun]) {
     for piece in pieces {
         if piece.flags.has(PieceFlags::STOPPED_AFTER) {
@@ -36,13 +37,17 @@ pub(super) fn mark(pieces: &mut [Piece], grid: TickGrid, requests: &[RcuRequest]
         }
         let next = requests.partition_point(|r| r.at_ns <= piece.start_ns);
         let tick_ns = grid.after(piece.start_ns.saturating_sub(piece.entry_lag_ns.into()));
-        let asked = requests
-            .get(next)
-            .is_some_and(|r| r.at_ns < tick_ns.saturating_add(AFTER_TICK_NS) || r.since_ns <= piece.start_ns);
+        let asks_since = |since_ns: fn(&RcuRequest) -> u64| {
+            let comes = |r: &RcuRequest| {
+                r.at_ns < tick_ns.saturating_add(AFTER_TICK_NS) || since_ns(r) <= piece.start_ns
+            };
+            requests.get(next).is_some_and(comes)
+        };
+        let (asked, may_have) = (asks_since(|r| r.since_ns), asks_since(|r| r.open_since_ns));
         let needed = asked && has_callbacks(piece.start_ns, grid, runs);
         piece.flags.set(PieceFlags::TICK_NEEDED, needed);
         let until_tick_ns = tick_ns.wrapping_sub(piece.start_ns).cast_signed();
-        if asked && piece.hrtimer_ns.min(piece.wheel_ns) > until_tick_ns {
+        if may_have && piece.hrtimer_ns.min(piece.wheel_ns) > until_tick_ns {
             let known = piece.timer_confidence();
             piece.flags.set_timer_confidence(known.max(Confidence::Bounded));
             let at_most = known < Confidence::Bounded || piece.flags.has(PieceFlags::TIMER_AT_MOST);
@@ -75,8 +80,13 @@ impl Cpu {
     /// RCU asks for its softirq. A CPU that is busy for long asks often, and no stay is near.
     pub(super) fn rcu_asks(&mut self, ts_ns: u64, grid: TickGrid) {
         if self.is_near(ts_ns, grid) {
-            let since_ns = self.kept_since_ns(ts_ns.saturating_sub(longest_wait_ns(grid))).unwrap_or(ts_ns);
-            self.rcu_requests.push(RcuRequest { at_ns: ts_ns, since_ns });
+            let from_ns = ts_ns.saturating_sub(longest_wait_ns(grid)).max(self.no_callbacks_ns);
+            let kept = |p: &&Piece| p.start_ns > from_ns && !p.flags.has(PieceFlags::STOPPED_AFTER);
+            let open = || self.stays.rest.iter().rev().take_while(kept);
+            let ticked = |p: &&Piece| matches!(p.cause, WakeCause::Tick | WakeCause::Wheel);
+            let began = |first: Option<&Piece>| first.map_or(ts_ns, |p| p.start_ns);
+            let (since_ns, open_since_ns) = (began(open().filter(ticked).last()), began(open().last()));
+            self.rcu_requests.push(RcuRequest { at_ns: ts_ns, since_ns, open_since_ns });
         }
     }
 
@@ -93,14 +103,5 @@ impl Cpu {
     fn is_near(&self, ts_ns: u64, grid: TickGrid) -> bool {
         let near = |p: &Piece| ts_ns < p.start_ns.saturating_add(horizon_ns(grid));
         self.stay.is_some() || self.stays.rest.last().is_some_and(near)
-    }
-
-    /// When the first stay began, of those after `from_ns` and after the last that stopped its tick, that ended with nothing but
-    /// the tick.
-    fn kept_since_ns(&self, from_ns: u64) -> Option<u64> {
-        let from_ns = from_ns.max(self.no_callbacks_ns);
-        let kept = |p: &&Piece| p.start_ns > from_ns && !p.flags.has(PieceFlags::STOPPED_AFTER);
-        let waited = self.stays.rest.iter().rev().take_while(kept);
-        waited.filter(|p| matches!(p.cause, WakeCause::Tick | WakeCause::Wheel)).last().map(|p| p.start_ns)
     }
 }
