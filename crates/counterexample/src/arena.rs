@@ -3,7 +3,7 @@
 
 use idlewise_governor::{GovernorError, Instance, Loader, Slot};
 use idlewise_idle::{Hosted, Limits, Oracle};
-use idlewise_model::{Entry, Ledger, TickGrid};
+use idlewise_model::{Entry, Ledger, TickChoice, TickGrid};
 use idlewise_platform::Cluster;
 use idlewise_recording::candidate::{Bound, Candidate, at_place};
 use idlewise_replay::{Setting, Workload, run};
@@ -42,19 +42,28 @@ pub(crate) struct Values {
 pub(crate) struct Rounds {
     pub(crate) all: Values,
     pub(crate) last: Values,
+    /// Whether they choose differently in the last round. Where they do not, they differ in what the idle loop itself takes.
+    pub(crate) differ: bool,
 }
+
+/// States and ticks as they were chosen.
+type Choices = Vec<(u8, TickChoice)>;
+/// Values of all rounds and of the last, and the choices of the last.
+type Played = ([f64; 2], Choices);
 
 /// Counts what happens from an idle period on.
 struct Since<'t> {
     from: usize,
     counts: bool,
     tally: Tally<'t>,
+    choices: Choices,
 }
 
 impl Ledger for Since<'_> {
     fn entry(&mut self, entry: &Entry) {
         if self.counts {
             self.tally.entry(entry);
+            self.choices.push((entry.selected, entry.tick));
         }
     }
 
@@ -167,9 +176,9 @@ impl<'p> Arena<'p> {
             sequences.iter().map(|periods| player.values(measure, periods)).collect::<Result<Vec<_>, _>>()
         };
         let (a, b) = (of(0)?, of(1)?);
-        let rounds = |(a, b): (&[f64; 2], &[f64; 2])| {
+        let rounds = |((a, of_a), (b, of_b)): (&Played, &Played)| {
             let values = |n: usize| Values { a: a[n], b: b[n] };
-            Rounds { all: values(0), last: values(1) }
+            Rounds { all: values(0), last: values(1), differ: of_a != of_b }
         };
         Ok(a.iter().zip(&b).map(rounds).collect())
     }
@@ -204,18 +213,24 @@ impl Player<'_, '_> {
         Ok(())
     }
 
-    /// Its values in `measure`, of all rounds and of the last.
-    fn values(&mut self, measure: &Measure, periods: &[Period]) -> Result<[f64; 2], GovernorError> {
+    /// Plays `periods`, for the values in `measure`.
+    fn values(&mut self, measure: &Measure, periods: &[Period]) -> Result<Played, GovernorError> {
         let cluster = self.place.cluster;
         let tally = || Tally::new(&cluster.table, &cluster.energy);
-        let since = Since { from: periods.len() * (self.times - 1), counts: false, tally: tally() };
+        let since = Since {
+            from: periods.len() * (self.times - 1),
+            counts: false,
+            tally: tally(),
+            choices: Vec::new(),
+        };
         let mut ledgers = (tally(), since);
         self.play(periods, &mut ledgers)?;
         let of = |mut tally: Tally<'_>| {
             tally.counts.latencies_ns.settle();
             measure.value(&Score::of(&[&tally]))
         };
-        Ok([of(ledgers.0), of(ledgers.1.tally)])
+        let (all, since) = ledgers;
+        Ok(([of(all), of(since.tally)], since.choices))
     }
 }
 

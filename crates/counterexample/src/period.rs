@@ -33,6 +33,11 @@ impl Period {
         self.timer_ns == Some(self.woken_ns)
     }
 
+    /// Whether it can be: a timer that is due before the wakeup would have been the wakeup, unless somebody cancelled it.
+    pub(crate) fn is_plausible(&self) -> bool {
+        self.timer_ns.is_none_or(|timer_ns| timer_ns >= self.woken_ns)
+    }
+
     /// What woke the CPU.
     pub(crate) fn cause(&self) -> WakeCause {
         if self.is_timer() { WakeCause::Hrtimer } else { WakeCause::Irq }

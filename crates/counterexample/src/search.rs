@@ -49,6 +49,8 @@ struct Hit {
     /// Number of the sequence, or of the piece of a recording.
     number: u64,
     worse: f64,
+    /// Whether the two choose differently in the last round.
+    differ: bool,
     periods: Vec<Period>,
 }
 
@@ -176,7 +178,10 @@ fn search(
     for (at, ground) in grounds.iter().enumerate() {
         let mut own: Vec<Hit> =
             hits.iter().filter(|(a, _)| *a == at).flat_map(|(_, hits)| hits.clone()).collect();
-        own.sort_by(|x, y| ground.rank(x).total_cmp(&ground.rank(y)).then(x.number.cmp(&y.number)));
+        own.sort_by(|x, y| {
+            let ranks = ground.rank(x).total_cmp(&ground.rank(y));
+            y.differ.cmp(&x.differ).then(ranks).then(x.number.cmp(&y.number))
+        });
         best.extend(own.into_iter().take(KEPT).map(|hit| (at, hit)));
     }
     let shorter = Effort::new("making shorter", best.len(), progress);
@@ -184,8 +189,9 @@ fn search(
     let length = |hit: &Hit| hit.periods.len();
     best.sort_by(|(x, one), (y, other)| {
         let clearer = other.worse.min(ENOUGH).total_cmp(&one.worse.min(ENOUGH));
+        let differs = other.differ.cmp(&one.differ);
         let shorter = length(one).cmp(&length(other));
-        shorter.then(clearer).then(x.cmp(y)).then(one.number.cmp(&other.number))
+        differs.then(shorter).then(clearer).then(x.cmp(y)).then(one.number.cmp(&other.number))
     });
     best.truncate(KEPT);
     let minimal = Effort::new("making minimal", best.len(), progress);
@@ -193,7 +199,9 @@ fn search(
     let shortest = best.into_iter().min_by(|(x, one), (y, other)| {
         let plain = |hit: &Hit| hit.periods.iter().map(plainness).sum::<u32>();
         let plainer = plain(one).cmp(&plain(other));
-        length(one).cmp(&length(other)).then(plainer).then(x.cmp(y)).then(one.number.cmp(&other.number))
+        let differs = other.differ.cmp(&one.differ);
+        let shorter = length(one).cmp(&length(other));
+        differs.then(shorter).then(plainer).then(x.cmp(y)).then(one.number.cmp(&other.number))
     });
     let tried = grounds.iter().map(|g| g.trials.count(longest)).sum();
     let found = match shortest {
@@ -242,7 +250,7 @@ type Smaller = fn(
 ) -> Result<Vec<Period>, GovernorError>;
 
 impl CounterexampleRequest {
-    /// What `smaller` leaves of each of `hits` on its ground that still shows it.
+    /// Makes each of `hits` as `smaller` does, as long as it shows what it does on its ground: where the choices differ, they go on to.
     fn each_smaller(
         &self,
         grounds: &[Ground<'_>],
@@ -271,11 +279,11 @@ impl CounterexampleRequest {
                 let length = (periods.len() * self.times).min(MOST - played);
                 played += length;
                 effort.plays(length);
-                Ok::<bool, GovernorError>(bar.is_met(&values))
+                Ok::<bool, GovernorError>(bar.is_met(&values) && (values.differ || !hit.differ))
             };
             let periods = smaller(hit.periods, self.times, &mut shows)?;
             let worse = bar.worse(arena.value(bar.measure, &periods)?.all);
-            Ok(Hit { number, worse, periods })
+            Ok(Hit { number, worse, periods, ..hit })
         })?;
         effort.plays(MOST - played);
         Ok(left)
@@ -335,7 +343,7 @@ impl Ground<'_> {
         let all = arena.values(bar.measure, &sequences)?;
         for ((number, periods), rounds) in numbers.into_iter().zip(sequences).zip(all) {
             if bar.is_met(&rounds) {
-                hits.push(Hit { number, worse: bar.worse(rounds.all), periods });
+                hits.push(Hit { number, worse: bar.worse(rounds.all), differ: rounds.differ, periods });
             }
         }
         Ok(hits)
@@ -367,14 +375,17 @@ fn drawn(place: &Place<'_>, seed: u64, n: u64, longest: usize) -> Vec<Period> {
     let (pattern, times) = [(64, 1), (1, 24), (2, 20), (5, 10)][(n % 4) as usize];
     let situations = situations(&place.cluster.table, place.hz, seed, n, pattern);
     let farthest_ns = 3_600_000_000_000;
-    let period = |(i, s): (usize, &idlewise_check::Situation)| Period {
-        busy_ns: BUSY_NS[(n as usize / 4 + i) % BUSY_NS.len()],
-        woken_ns: s.woken_ns.clamp(SHORTEST_NS, LONGEST_NS),
-        timer_ns: u64::try_from(s.timer_ns.max(SHORTEST_NS.cast_signed()))
-            .ok()
-            .filter(|ns| *ns <= farthest_ns),
-        util: u16::try_from(s.util.min(1024)).unwrap_or(u16::MAX),
-        iowait: u16::try_from(s.iowait).unwrap_or(u16::MAX),
+    let period = |(i, s): (usize, &idlewise_check::Situation)| {
+        let timer_ns = u64::try_from(s.timer_ns.max(SHORTEST_NS.cast_signed())).ok();
+        let timer_ns = timer_ns.filter(|ns| *ns <= farthest_ns);
+        let woken_ns = s.woken_ns.clamp(SHORTEST_NS, LONGEST_NS);
+        Period {
+            busy_ns: BUSY_NS[(n as usize / 4 + i) % BUSY_NS.len()],
+            woken_ns: timer_ns.map_or(woken_ns, |timer_ns| woken_ns.min(timer_ns)),
+            timer_ns,
+            util: u16::try_from(s.util.min(1024)).unwrap_or(u16::MAX),
+            iowait: u16::try_from(s.iowait).unwrap_or(u16::MAX),
+        }
     };
     let once: Vec<Period> = situations.iter().enumerate().map(period).collect();
     let mut all = once.repeat(times);

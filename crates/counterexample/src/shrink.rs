@@ -33,12 +33,19 @@ struct Test<'f, E> {
     shows: &'f mut dyn FnMut(&[Period]) -> Result<bool, E>,
     times: usize,
     left: usize,
+    /// Whether all idle periods are plausible, and so have to stay.
+    plausible: bool,
 }
 
-impl<E> Test<'_, E> {
+impl<'f, E> Test<'f, E> {
+    fn new(periods: &[Period], times: usize, shows: &'f mut dyn FnMut(&[Period]) -> Result<bool, E>) -> Self {
+        Self { shows, times, left: MOST, plausible: periods.iter().all(Period::is_plausible) }
+    }
+
     fn holds(&mut self, periods: &[Period]) -> Result<bool, E> {
         let played = periods.len() * self.times;
-        if played > self.left || periods.is_empty() {
+        let implausible = self.plausible && !periods.iter().all(Period::is_plausible);
+        if played > self.left || periods.is_empty() || implausible {
             return Ok(false);
         }
         self.left -= played;
@@ -50,13 +57,13 @@ impl<E> Test<'_, E> {
 /// million idle periods are played at most.
 ///
 /// # Errors
-/// What `shows` fails with.
+/// The error of `shows`.
 pub fn shrink<E>(
     mut periods: Vec<Period>,
     times: usize,
     shows: &mut dyn FnMut(&[Period]) -> Result<bool, E>,
 ) -> Result<Vec<Period>, E> {
-    let mut test = Test { shows, times, left: MOST };
+    let mut test = Test::new(&periods, times, shows);
     loop {
         let before = periods.clone();
         remove(&mut periods, &mut test)?;
@@ -67,13 +74,14 @@ pub fn shrink<E>(
     }
 }
 
-/// What is left of `periods` when as many of them as possible are left out, as [`shrink`] begins.
+/// Leaves out as many of `periods` as possible, as [`shrink`] begins.
 pub(crate) fn shorten<E>(
     mut periods: Vec<Period>,
     times: usize,
     shows: &mut dyn FnMut(&[Period]) -> Result<bool, E>,
 ) -> Result<Vec<Period>, E> {
-    remove(&mut periods, &mut Test { shows, times, left: MOST })?;
+    let mut test = Test::new(&periods, times, shows);
+    remove(&mut periods, &mut test)?;
     Ok(periods)
 }
 

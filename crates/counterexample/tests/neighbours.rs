@@ -92,6 +92,16 @@ fn the_same_is_found_with_any_number_of_threads() {
 }
 
 #[test]
+fn choices_differ_where_they_can_and_timers_are_due_no_earlier_than_the_wakeup() {
+    for (a, b) in [("teo", "teo-fixed"), ("teo-fixed", "teo-6.6"), ("menu", "teo"), ("teo", "menu")] {
+        let request = CounterexampleRequest { times: 20, ..asked(a, b, drawn(120)) };
+        let found = find(&request, &|_, _, _| ()).unwrap().found.unwrap();
+        assert!(found.story.iter().any(|row| (&row.a.chosen, &row.a.tick) != (&row.b.chosen, &row.b.tick)));
+        assert!(found.story.iter().all(|row| row.timer_ns.is_none_or(|t| t >= row.woken_ns)), "{a}, {b}");
+    }
+}
+
+#[test]
 fn how_far_it_is_goes_up_and_ends_with_all() {
     let heard: Mutex<Vec<(String, usize, usize)>> = Mutex::default();
     let request = CounterexampleRequest { times: 20, ..asked("teo-6.1", "teo-5.6", drawn(60)) };

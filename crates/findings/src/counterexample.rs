@@ -42,6 +42,10 @@ pub fn counterexample(c: &Counterexample) -> Report {
     )));
     out.tables.push(states(found));
     out.tables.push(rows(c, found));
+    if found.story.iter().all(|row| (&row.a.chosen, &row.a.tick) == (&row.b.chosen, &row.b.tick)) {
+        let why = "both choose the same here; what differs is what the idle loop itself takes for a choice";
+        out.footer.push(Line::new("note", why));
+    }
     out.footer.push(Line::new("energy", &found.machine.energy_basis));
     out.footer.push(Line::new("open loop", "a late wakeup delays nothing; --tape FILE writes it for replay"));
     out
