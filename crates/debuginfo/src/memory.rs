@@ -12,7 +12,7 @@ type Die<'a> = DebuggingInformationEntry<Bytes<'a>>;
 
 /// Types nest no deeper than this; debugging information that says otherwise is not believed.
 const DEPTH: usize = 16;
-/// No governor's array is longer.
+/// No governor's array is longer, and no variable of it has more values.
 const ELEMENTS: u64 = 65_536;
 /// The section of the image of a fresh CPU (`governors/shim/include/linux/percpu.h`).
 const PER_CPU: &str = "idlewise_percpu";
@@ -109,6 +109,24 @@ impl Shape {
         }
     }
 
+    /// How many values reading it makes, of parts and of wholes.
+    fn values(&self) -> u64 {
+        match self {
+            Self::Number { .. } | Self::Bool | Self::Bits { .. } | Self::Other { .. } => 1,
+            Self::Struct { fields, .. } => {
+                fields.iter().fold(1, |sum: u64, field| sum.saturating_add(field.shape.values()))
+            }
+            Self::Array { element, count } => {
+                element.values().saturating_mul(*count as u64).saturating_add(1)
+            }
+        }
+    }
+
+    /// The same, unless it has more than [`ELEMENTS`] values: debugging information may say whatever a file's author wants.
+    fn bounded(self) -> Self {
+        if self.values() <= ELEMENTS + 1 { self } else { Self::Other { size: self.size() } }
+    }
+
     fn read(&self, bytes: &[u8]) -> Value {
         let number = |size: usize, signed: bool| {
             let raw = little(bytes.get(..size)?);
@@ -125,10 +143,9 @@ impl Shape {
                 Some(Value::Struct(fields.iter().map(|f| f.read(bytes)).collect()))
             }
             Self::Array { element, count } => {
-                // What has no size, or lies beyond the bytes, is no element.
-                let elements =
-                    bytes.chunks(element.size().max(1)).take(*count).filter(|_| element.size() > 0);
-                Some(Value::Array(elements.map(|bytes| element.read(bytes)).collect()))
+                let step = element.size();
+                let at = |i: usize| bytes.get(i * step..).unwrap_or_default();
+                Some(Value::Array((0..*count).map(|i| element.read(at(i))).collect()))
             }
             Self::Other { .. } => None,
         };
@@ -324,13 +341,15 @@ fn shape(dwarf: &Dwarf<'_>, unit: &Unit<Bytes<'_>>, at: UnitOffset, depth: usize
         | gimli::DW_TAG_const_type
         | gimli::DW_TAG_volatile_type
         | gimli::DW_TAG_atomic_type => return shape(dwarf, unit, type_of(&die)?, depth),
-        gimli::DW_TAG_structure_type => Shape::Struct { size, fields: fields(dwarf, unit, at, depth) },
+        gimli::DW_TAG_structure_type => {
+            Shape::Struct { size, fields: fields(dwarf, unit, at, depth) }.bounded()
+        }
         gimli::DW_TAG_array_type => {
             let mut shape = shape(dwarf, unit, type_of(&die)?, depth)?;
             for count in dimensions(unit, at).into_iter().rev() {
                 shape = Shape::Array { element: Box::new(shape), count };
             }
-            shape
+            shape.bounded()
         }
         gimli::DW_TAG_pointer_type => {
             Shape::Other { size: if size == 0 { size_of::<usize>() } else { size } }
@@ -422,12 +441,18 @@ mod tests {
     }
 
     #[test]
-    fn an_array_has_no_more_elements_than_bytes() {
+    fn what_has_too_many_values_is_not_taken_apart() {
         let array = |element, count| Shape::Array { element: Box::new(element), count };
+        let byte = || Shape::Number { size: 1, signed: false };
+        assert!(matches!(array(byte(), 1 << 16).bounded(), Shape::Array { .. }));
+        let square = array(array(byte(), 1 << 10), 1 << 10);
+        assert!(matches!(square.bounded(), Shape::Other { size: 1_048_576 }));
         let nothing = Shape::Struct { size: 0, fields: Vec::new() };
-        assert_eq!(array(array(nothing, 1 << 16), 1 << 40).read(&[1, 2]), Value::Array(Vec::new()));
-        let bytes = array(Shape::Number { size: 1, signed: false }, 1 << 40);
-        assert_eq!(bytes.read(&[1, 2]), Value::Array(vec![Value::Number(1), Value::Number(2)]));
+        assert!(matches!(array(array(nothing, 1 << 16), 1 << 16).bounded(), Shape::Other { size: 0 }));
+        // Unions of arrays: each has room, all together have not.
+        let field = || Place { name: String::new(), at: 0, shape: array(byte(), 1 << 12) };
+        let fields = (0..32).map(|_| field()).collect();
+        assert!(matches!(Shape::Struct { size: 4096, fields }.bounded(), Shape::Other { size: 4096 }));
     }
 
     #[test]
