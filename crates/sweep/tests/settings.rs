@@ -3,10 +3,12 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 
 use idlewise_recording::ReplaySetup;
 use idlewise_study::replay::{ReplayRequest, replay};
 use idlewise_sweep::{Keeping, SampleMethod, Shard, SweepRequest, Swept};
+use serde_json::Value;
 
 use crate::sweeping::{data, kept_in, own_governor, report, request, swept};
 
@@ -131,6 +133,47 @@ fn a_seed_draws_the_same_settings_and_another_draws_others() {
     // Without parameters there is the baseline alone.
     let request = SweepRequest { sample: Some(9), ..on_one_recording("teo") };
     assert_eq!(report(&request, &Keeping::default()).0.settings.len(), 1);
+}
+
+/// The runs whose results are in `folder`: case and setting of each.
+fn kept(folder: &Path) -> BTreeSet<(String, String)> {
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let texts = files.filter(|p| p.to_string_lossy().ends_with(".results.jsonl"));
+    let lines: String = texts.map(|p| fs::read_to_string(p).unwrap()).collect();
+    let run = |line: &str| {
+        let line: Value = serde_json::from_str(line).unwrap();
+        Some((line["case"].as_str()?.to_owned(), line["variant"].as_str()?.to_owned()))
+    };
+    lines.lines().filter_map(run).collect()
+}
+
+/// What each of `n` shards of `request` adds.
+fn of_shards(request: &SweepRequest, n: u64) -> Vec<BTreeSet<(String, String)>> {
+    let folder = tempfile::tempdir().unwrap();
+    let mut seen = BTreeSet::new();
+    let mut shard = |i| {
+        swept(request, &Keeping { shard: Some(Shard { i, n }), ..kept_in(folder.path()) }).unwrap();
+        let all = kept(folder.path());
+        let new = all.difference(&seen).cloned().collect();
+        seen = all;
+        new
+    };
+    (1..=n).map(&mut shard).collect()
+}
+
+#[test]
+fn a_shard_is_a_part_of_all_runs_in_order() {
+    let platforms = ["pixel6", "rk3399", "hikey960"].map(str::to_owned).to_vec();
+    let request = SweepRequest { platforms, ..on_one_recording("teo:decay_shift=1..5") };
+    let order: Vec<(String, String)> = of_shards(&request, 21).into_iter().flatten().collect();
+    // Case by case, and in each the same settings in the same order.
+    let cases: Vec<&[(String, String)]> = order.chunks(7).collect();
+    assert!(cases.iter().all(|runs| runs.iter().all(|run| run.0 == runs[0].0)), "{order:?}");
+    let settings = |runs: &[(String, String)]| runs.iter().map(|run| run.1.clone()).collect::<Vec<_>>();
+    assert!(cases.len() == 3 && cases.iter().all(|runs| settings(runs) == settings(cases[0])), "{order:?}");
+    for (i, runs) in of_shards(&request, 4).into_iter().enumerate() {
+        assert_eq!(runs, order[21 * i / 4..21 * (i + 1) / 4].iter().cloned().collect(), "shard {i} from 0");
+    }
 }
 
 #[test]

@@ -16,6 +16,7 @@ use std::process::Command;
 
 use idlewise_model::{EventKind, Ipi, Vector};
 use idlewise_trace::TraceMeta;
+use idlewise_trace::write::Names;
 
 /// The folder of recordings that are not part of the project.
 pub fn shared() -> Option<PathBuf> {
@@ -132,4 +133,25 @@ pub fn is_called(kind: &EventKind, meta: &TraceMeta, name: &str) -> bool {
         EventKind::Lost { .. } => return false,
     };
     plain == name
+}
+
+/// Names of a machine on which all tasks are called the same, or nothing is known by a name.
+pub struct Called(pub Option<String>);
+
+impl Names for Called {
+    fn comm(&self, _: i32) -> Option<&str> {
+        self.0.as_deref()
+    }
+
+    fn symbol(&self, _: u64) -> Option<&str> {
+        None
+    }
+
+    fn event_name(&self, _: u16) -> Option<&str> {
+        None
+    }
+
+    fn irq_name(&self, _: i32) -> Option<&str> {
+        None
+    }
 }

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use idlewise_model::{Event, EventKind, kernel_events};
-use idlewise_trace::write::{FtraceText, Names, PerfettoWriter};
+use idlewise_trace::write::{FtraceText, PerfettoWriter};
 use idlewise_trace::{TraceFile, TraceMeta};
 
+use crate::common::Called;
 use crate::common::writer::{Dat, FieldSpec, Page, format, payload};
 
 /// An event as it is declared: what the kernel calls it, and how each field is stored under which names.
@@ -165,26 +166,6 @@ fn complete(declared: &Declared, system: &'static str, name: &str) -> Event {
     event
 }
 
-struct Nameless;
-
-impl Names for Nameless {
-    fn comm(&self, _: i32) -> Option<&str> {
-        None
-    }
-
-    fn symbol(&self, _: u64) -> Option<&str> {
-        None
-    }
-
-    fn event_name(&self, _: u16) -> Option<&str> {
-        None
-    }
-
-    fn irq_name(&self, _: i32) -> Option<&str> {
-        None
-    }
-}
-
 #[test]
 fn every_declared_event_is_read_and_written_and_read_again() {
     // What stands in a line of text for a part of a number, or beside one.
@@ -201,9 +182,9 @@ fn every_declared_event_is_read_and_written_and_read_again() {
             );
             assert_eq!((event.ts_ns, event.cpu, event.pid), (1_000, 1, 1));
             let mut text = FtraceText::new(Vec::new(), &TraceMeta::default()).unwrap();
-            text.event(&event, &Nameless).unwrap();
+            text.event(&event, &Called(None)).unwrap();
             let mut perfetto = PerfettoWriter::new(Vec::new(), &TraceMeta::default()).unwrap();
-            perfetto.event(&event, &Nameless).unwrap();
+            perfetto.event(&event, &Called(None)).unwrap();
             let text = text.finish().unwrap();
             let line = String::from_utf8(text.clone()).unwrap();
             let fields = line.lines().last().unwrap().split_once(": ").map_or("", |(_, fields)| fields);

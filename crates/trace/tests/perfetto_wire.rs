@@ -4,9 +4,10 @@
 use std::path::Path;
 
 use idlewise_model::{Event, EventKind};
-use idlewise_trace::write::{Names, PerfettoWriter};
+use idlewise_trace::write::PerfettoWriter;
 use idlewise_trace::{TraceFile, TraceMeta};
 
+use crate::common::Called;
 use crate::common::proto::{Message, bundle, event, message, packet, trace};
 
 fn open(packets: Vec<Message>) -> TraceFile {
@@ -88,27 +89,6 @@ fn repeated_numbers_may_be_packed() {
     };
 }
 
-/// Every task has this name.
-struct Called(String);
-
-impl Names for Called {
-    fn comm(&self, _: i32) -> Option<&str> {
-        Some(&self.0)
-    }
-
-    fn symbol(&self, _: u64) -> Option<&str> {
-        None
-    }
-
-    fn event_name(&self, _: u16) -> Option<&str> {
-        None
-    }
-
-    fn irq_name(&self, _: i32) -> Option<&str> {
-        None
-    }
-}
-
 #[test]
 fn messages_of_any_length_have_it_before_them() {
     let kind =
@@ -116,13 +96,13 @@ fn messages_of_any_length_have_it_before_them() {
     let switch = Event { ts_ns: 1_000, cpu: 1, pid: 5, kind };
     // With the names its message has all lengths about 127 and 128, with its packet many more.
     for n in (0..150).chain([300, 8_000, 20_000]) {
-        let names = Called("x".repeat(n));
+        let names = Called(Some("x".repeat(n)));
         let mut written = PerfettoWriter::new(Vec::new(), &TraceMeta::default()).unwrap();
         written.event(&switch, &names).unwrap();
         let file = TraceFile::from_bytes(Path::new("written"), written.finish().unwrap()).unwrap();
         let mut events = file.events().unwrap();
         assert_eq!(events.by_ref().collect::<Vec<_>>(), [switch], "{n}");
         assert!(events.health().is_empty() && file.meta().health.is_empty(), "{n}");
-        assert_eq!(events.comm(6), Some(names.0.as_str()), "{n}");
+        assert_eq!(events.comm(6), names.0.as_deref(), "{n}");
     }
 }
