@@ -62,7 +62,7 @@ fn build() -> Result<(), String> {
     let path = out.join("catalog.rs");
     fs::write(&path, catalog).map_err(|e| format!("{}: {e}", path.display()))?;
     let shim = root.join("shim");
-    build_life(&shim, &out.join("apart.so"))?;
+    build_child(&shim, &out.join("apart.so"))?;
     let inside = files_below(&shim)?;
     let texts: Vec<PathBuf> = files(&root)?.into_iter().filter(|p| p.is_file()).collect();
     for (file, name, top, list) in
@@ -86,8 +86,8 @@ fn build_one(shim: &Path, source: &Path, extra: &[&str], object: &Path) -> Resul
     run(source, &link)
 }
 
-/// What a foreign governor's process does besides: an object of its own, so that nothing the user writes is linked with it.
-fn build_life(shim: &Path, object: &Path) -> Result<(), String> {
+/// The loop of a foreign governor's process: an object of its own, so that nothing the user writes is linked with it.
+fn build_child(shim: &Path, object: &Path) -> Result<(), String> {
     let source = shim.join("apart.c");
     let flags = read(&shim.join("flags"))?;
     let mut link = command::linker(&flags, shim, object);

@@ -4,10 +4,11 @@
  * to its end.
  *
  * It is an object of its own, with which no governor is linked. The process is
- * born as a copy of the host, and first gives back all of the host's memory. Left are the pages of struct idlewise_control, a stack, and the object
- * with its data, which both sides see at the same addresses. Then it calls what
- * the host asks for, one function after the other. The host has installed a
- * filter that permits no other system calls than those below.
+ * spawned as a copy of the host, and first gives back all of the host's memory.
+ * Left are the pages of struct idlewise_control, a stack, and the object with its
+ * data, which both sides see at the same addresses. Then it calls what the host
+ * asks for, one function after the other. The host has installed a filter that
+ * permits no other system calls than those below.
  */
 #define IDLEWISE_HOST
 
@@ -121,7 +122,7 @@ static bool give_back(const struct idlewise_control *control)
 __attribute__((visibility("default"), noreturn)) void idlewise_apart(struct idlewise_control *control);
 
 /**
- * idlewise_apart - the life of a governor's process
+ * idlewise_apart - the loop of a governor's process
  * @control: what it shares with the host
  *
  * Does not return.

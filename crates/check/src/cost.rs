@@ -13,7 +13,7 @@ use crate::world::{Decision, World};
 
 /// The governor to compare with.
 const REFERENCE: &str = "teo";
-/// A decision may take so many times the reference's longest.
+/// A decision may execute so many times the basic blocks of the reference's costliest.
 const MOST: u64 = 10;
 /// Steps that are counted.
 const STEPS: usize = 1_000;
@@ -33,16 +33,14 @@ pub(crate) fn too_expensive(
         draw.saw(&world.step(&step));
         steps.push(step);
     }
-    let own = counted(&mut world, &steps);
-    let most = reference.run(|loader| {
-        let others = counted(&mut World::new(loader, machine)?, &steps);
-        Ok(others.into_iter().map(|(_, blocks)| blocks).max().unwrap_or_default())
-    })?;
-    let Some((at, (decision, blocks))) = own.into_iter().enumerate().max_by_key(|(_, (_, blocks))| *blocks)
-    else {
+    let own = counted(&mut world, &steps)?;
+    let others = reference.run(|loader| counted(&mut World::new(loader, machine)?, &steps))?;
+    let most = others.into_iter().map(|(_, blocks)| blocks).max();
+    let costliest = own.into_iter().enumerate().max_by_key(|(_, (_, blocks))| *blocks);
+    let Some(((at, (decision, blocks)), most)) = costliest.zip(most) else {
         unreachable!("{STEPS} steps were counted")
     };
-    if blocks <= MOST * most {
+    if blocks <= MOST.saturating_mul(most) {
         return Ok(None);
     }
     let what = format!(
@@ -58,16 +56,13 @@ pub(crate) fn too_expensive(
     }))
 }
 
-/// What is decided in each of `steps`, and how many basic blocks that takes.
-fn counted(world: &mut World<'_>, steps: &[Step]) -> Vec<(Decision, u64)> {
+/// Decisions of `steps`, each with the basic blocks that it executes.
+fn counted(world: &mut World<'_>, steps: &[Step]) -> Result<Vec<(Decision, u64)>, GovernorError> {
     world.restart();
-    let mut before = world.blocks();
-    let mut out = Vec::with_capacity(steps.len());
-    for step in steps {
+    let step = |step| {
+        let before = world.instance.executed_blocks()?;
         let decision = world.step(step);
-        let now = world.blocks();
-        out.push((decision, now.wrapping_sub(before)));
-        before = now;
-    }
-    out
+        Ok((decision, world.instance.executed_blocks_since(before)?))
+    };
+    steps.iter().map(step).collect()
 }

@@ -191,12 +191,21 @@ pub(crate) struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// Whether a test can play it: on one CPU, with all that was decided known.
-    pub(crate) fn can_be_shown(found: &Found) -> bool {
-        let one_cpu = found.steps.iter().all(|step| step.cpu == 0);
-        let of_code = matches!(found.property, Property::Arithmetic | Property::Memory);
-        let known = !found.steps.is_empty() && found.steps.len() == found.decisions.len();
-        one_cpu && known && (found.property.is_of_choice() || of_code)
+    /// Whether a test can play it: on one CPU, with all that was decided known. The choices of a governor that does not repeat them may
+    /// be others than those that were found.
+    pub(crate) fn can_be_shown(&self) -> bool {
+        let Found { property, steps, decisions, .. } = self.found;
+        let one_cpu = steps.iter().all(|step| step.cpu == 0);
+        let of_code = matches!(property, Property::Arithmetic | Property::Memory);
+        let known = !steps.is_empty() && steps.len() == decisions.len();
+        let still = *property != Property::Shallow || self.deeper_one().is_some();
+        one_cpu && known && (property.is_of_choice() || of_code) && still
+    }
+
+    /// The state that the last choice should have been, where that was shallow.
+    fn deeper_one(&self) -> Option<usize> {
+        let last = self.found.steps.last().zip(self.found.decisions.last());
+        last.and_then(|(step, decision)| deeper_one(self.machine, step, decision))
     }
 }
 
@@ -300,10 +309,7 @@ fn expectation(case: &Case<'_>) -> String {
                               check_driver.states[idx].flags & CPUIDLE_FLAG_POLLING);\n"
             .to_owned(),
         Property::Shallow => {
-            let last = case.found.steps.last().zip(case.found.decisions.last());
-            let better = last.and_then(|(step, decision)| deeper_one(case.machine, step, decision));
-            // One whose choices do not repeat may have made another one.
-            let Some(better) = better else { return String::new() };
+            let Some(better) = case.deeper_one() else { unreachable!("it can be shown") };
             let enough_ns = case.machine.table.states()[better].target_residency_ns;
             let enough_ns = enough_ns.min(case.machine.tick_ns().cast_signed());
             format!(

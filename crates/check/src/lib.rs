@@ -88,9 +88,9 @@ pub fn check(
 struct Search<'r> {
     request: &'r CheckRequest,
     machines: Vec<Machine>,
-    /// Machines that the governor refuses, or on which it crashed. It is not asked there any more.
+    /// Machines that the governor refuses, or on which it crashed: it is asked there no more.
     left_out: BTreeSet<usize>,
-    /// Those of them that it refuses: nothing is found there.
+    /// Machines that the governor refuses.
     refused: BTreeSet<usize>,
     decisions: u64,
     /// With the number of the machine.
@@ -376,6 +376,7 @@ impl<'r> Search<'r> {
             } else {
                 Verdict::Held
             };
+            let why = why.filter(|_| verdict == Verdict::NotChecked);
             CheckedProperty { property, requirement: property.requirement(), verdict, why }
         };
         let findings = self.found.iter().map(|(at, found)| {
@@ -417,9 +418,8 @@ impl<'r> Search<'r> {
     }
 
     fn kunit(&self) -> Option<String> {
-        let shown = self.found.iter().filter(|(_, found)| kunit::Case::can_be_shown(found));
-        let cases: Vec<kunit::Case<'_>> =
-            shown.map(|(at, found)| kunit::Case { found, machine: &self.machines[*at] }).collect();
+        let cases = self.found.iter().map(|(at, found)| kunit::Case { found, machine: &self.machines[*at] });
+        let cases: Vec<kunit::Case<'_>> = cases.filter(kunit::Case::can_be_shown).collect();
         let governor = &self.request.governor;
         // With parameters the test would run with the defaults.
         if governor.is_of_caller() || !governor.spec().params.is_empty() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A governor in the idle loop, given one step after the other.
 
-use idlewise_governor::{Build, GovernorError, Instance, Loader, Slot};
+use idlewise_governor::{GovernorError, Instance, Loader, Slot};
 use idlewise_idle::{Chooser, Hosted, IdleCpu, Left, Moment, NEVER_AT_NS, Timers};
 use idlewise_model::{Breach, TickGrid, WakeCause};
 use serde::{Deserialize, Serialize};
@@ -104,12 +104,6 @@ impl<'m> World<'m> {
         let at = usize::from(step.cpu);
         let mut chooser = Hosted::new(&mut self.instance, self.slots[at]);
         self.cpus[at].step(&mut chooser, step)
-    }
-
-    /// The basic blocks that the governor has executed, if it was built to count them.
-    pub(crate) fn blocks(&self) -> u64 {
-        let params = self.instance.params();
-        params.iter().find(|p| p.name == Build::BLOCKS).and_then(|p| p.value.parse().ok()).unwrap_or_default()
     }
 
     /// Plays `steps` from the start.

@@ -220,6 +220,17 @@ fn another_round_draws_new_sequences() {
 }
 
 #[test]
+fn a_counter_of_the_files_own_does_not_pass_for_ours() {
+    let top = "#include <linux/moduleparam.h>\nstatic unsigned long own = 1;\n\
+        static const struct idlewise_param it __attribute__((used, section(\"idlewise_params\"), aligned(8))) =\n\
+        \t{ \"idlewise_blocks\", \"ulong\", &own, 8, 0 };";
+    let report = all(&Bench::new().made(Fault { top, ..Fault::default() }));
+    let cost = report.properties.iter().find(|p| p.property == Property::Cost).unwrap();
+    assert_eq!(cost.verdict, Verdict::NotChecked);
+    assert!(cost.why.as_deref().is_some_and(|why| why.contains("count of basic blocks")), "{cost:?}");
+}
+
+#[test]
 fn nothing_is_held_on_machines_that_are_refused() {
     let bench = Bench::new();
     let text = "#include <linux/cpuidle.h>\n#include <linux/init.h>\n\

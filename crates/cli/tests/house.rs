@@ -64,15 +64,16 @@ const FLOORS: [(&str, u32); 53] = [
 ];
 
 /// The files that may hold `unsafe`.
-const UNSAFE: [&str; 11] = [
+const UNSAFE: [&str; 12] = [
     "crates/cli/src/main.rs",
     "crates/governor/src/abi.rs",
-    "crates/governor/src/birth.rs",
+    "crates/governor/src/apart.rs",
     "crates/governor/src/child.rs",
     "crates/governor/src/object.rs",
     "crates/governor/src/of_caller.rs",
     "crates/governor/src/process.rs",
     "crates/governor/src/region.rs",
+    "crates/governor/src/spawn.rs",
     "crates/recorder/src/bpf/sys.rs",
     "crates/signal/src/c/pelt.rs",
     "crates/signal/src/c.rs",

@@ -281,13 +281,13 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    /// It is the host's turn; the process looks for its own so often before it sleeps.
+    /// A control block with the host's turn first; the process polls for its own turn `spins` times before it sleeps.
     pub(crate) fn new(spins: u32) -> Self {
         let turn = AtomicU32::new(HOSTS_TURN);
         Self { turn, spins, function: 0, arguments: [0; 3], result: 0, nr_kept: 0, kept: [[0; 2]; 4] }
     }
 
-    /// The memory that the process keeps: from and to, from low to high.
+    /// Sets the memory that the process keeps: from and to, from low to high.
     pub(crate) fn keep(&mut self, parts: &[(usize, usize)]) {
         for (to, part) in self.kept.iter_mut().zip(parts) {
             *to = [part.0 as c_ulong, part.1 as c_ulong];
@@ -297,13 +297,12 @@ impl Control {
 }
 
 impl Device {
-    /// One as `bytes` say, which whoever runs wild may have written.
-    pub(crate) fn of_bytes(bytes: &[u8]) -> Option<Self> {
-        let mut bytes: [u8; size_of::<Self>()] = bytes.get(..size_of::<Self>())?.try_into().ok()?;
+    /// Reads one from bytes that a governor may have written.
+    pub(crate) fn of_bytes(mut bytes: [u8; size_of::<Self>()]) -> Self {
         for at in [offset_of!(Self, poll_time_limit), offset_of!(Self, got_tick)] {
             bytes[at] = u8::from(bytes[at] != 0);
         }
         // SAFETY: as many bytes as it has, and all of them are values of its fields: numbers, and two that are 0 or 1.
-        Some(unsafe { std::mem::transmute::<[u8; size_of::<Self>()], Self>(bytes) })
+        unsafe { std::mem::transmute::<[u8; size_of::<Self>()], Self>(bytes) }
     }
 }

@@ -18,6 +18,9 @@ pub(crate) enum Here {
     Not,
 }
 
+/// A process that [`limit`] was given to writes no larger file, bytes: a hundred times what a governor compiles to.
+const LARGEST_FILE: u64 = 1 << 29;
+
 /// A child, which ends with this.
 pub(crate) struct Child {
     pid: libc::pid_t,
@@ -46,8 +49,8 @@ impl Child {
         }
     }
 
-    /// Lets it run on no CPU but the one that the caller is on, or on all others that the caller may run on. Where there is none, or where
-    /// the system has more than it can say here, it runs where it may already.
+    /// Sets its CPUs: the one that the caller runs on, or all others of the caller. Where there are none, or more than a set has room for,
+    /// its CPUs stay as they are.
     pub(crate) fn runs_on(&self, here: Here) {
         const SIZE: usize = size_of::<libc::cpu_set_t>();
         // SAFETY: the sets are valid, and the number of a CPU is compared with their size.
@@ -159,6 +162,7 @@ pub(crate) fn limit(command: &mut Command, time: Duration, memory: u64) {
         };
         limit(libc::RLIMIT_CPU, time.as_secs());
         limit(libc::RLIMIT_AS, memory);
+        limit(libc::RLIMIT_FSIZE, LARGEST_FILE);
         // SAFETY: as above.
         unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
         Ok(())

@@ -3,6 +3,7 @@ use idlewise_debuginfo::{Fault, Layout, Lines, StateValue, Variable};
 use idlewise_model::{IdleTable, near};
 
 use crate::abi::{CpuDevice, Device, Inputs, MAX_CPUS};
+use crate::build::Build;
 use crate::choice::Choice;
 use crate::error::GovernorError;
 use crate::governor::Governor;
@@ -272,6 +273,32 @@ impl Instance {
     pub fn take_faults(&mut self) -> Vec<Fault> {
         let Some(lines) = &self.lines else { return Vec::new() };
         self.object.take_log().lines().filter_map(|line| Fault::read(line, lines)).collect()
+    }
+
+    /// Basic blocks that the governor has executed since it was loaded, in a copy that was built [`crate::Build::Counted`]. The counter
+    /// is in the governor's own memory.
+    ///
+    /// # Errors
+    /// There is no such counter, or more than one: the governor's file defines another.
+    pub fn executed_blocks(&self) -> Result<u64, GovernorError> {
+        let params = self.params();
+        let mut counters = params.iter().filter(|p| p.name == Build::BLOCKS);
+        let counter = counters.next().filter(|_| counters.next().is_none());
+        let count = counter.and_then(|p| p.value.parse().ok());
+        count.ok_or_else(|| self.lost("its count of basic blocks cannot be read"))
+    }
+
+    /// Basic blocks executed since there were `before`.
+    ///
+    /// # Errors
+    /// As [`Instance::executed_blocks`], and the counter has gone back.
+    pub fn executed_blocks_since(&self, before: u64) -> Result<u64, GovernorError> {
+        let now = self.executed_blocks()?;
+        now.checked_sub(before).ok_or_else(|| self.lost("its count of basic blocks has gone back"))
+    }
+
+    fn lost(&self, why: &str) -> GovernorError {
+        GovernorError::Lost { id: self.id.clone(), why: why.to_owned() }
     }
 
     /// Spares the cost of messages until [`Instance::take_messages`] is called again.

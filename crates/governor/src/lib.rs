@@ -38,7 +38,7 @@
 //! ```
 
 mod abi;
-mod birth;
+mod apart;
 mod build;
 mod catalog;
 mod child;
@@ -59,6 +59,7 @@ mod recorded;
 mod region;
 mod shim;
 mod source;
+mod spawn;
 mod spec;
 mod toolchain;
 mod turns;

@@ -19,13 +19,14 @@ use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
 use crate::GovernorError;
 use crate::abi::{
-    ABI_VERSION, Abi, CpuDevice, Device, Driver, EnableFn, Env, Governor, Inputs, LAYOUT, Log, MAX_CPUS,
-    RawParam, RawParamDesc, ReflectFn, SelectFn, layout,
+    ABI_VERSION, Abi, CpuDevice, Device, Driver, EnableFn, Env, Governor, Inputs, LAYOUT, Log, RawParam,
+    RawParamDesc, ReflectFn, SelectFn, layout,
 };
+use crate::apart::{Apart, Cpu, LINE};
 use crate::choice::Choice;
 use crate::of_caller::CallerObject;
 use crate::param::Kind;
-use crate::position::{Place, Stage};
+use crate::position::Place;
 use crate::process::Process;
 use crate::region::memory_file;
 
@@ -33,28 +34,10 @@ use crate::region::memory_file;
 const MOST_PARAMS: usize = 1 << 9;
 const LONGEST_TEXT: usize = 1 << 12;
 
-/// Cache line, and so the alignment of what a CPU owns.
-const LINE: usize = 64;
-
 /// Memory of one CPU in whole cache lines.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 struct Line([u8; LINE]);
-
-/// What a decision needs of a CPU.
-#[derive(Clone, Copy)]
-struct Cpu {
-    /// Where the host has its device: the one of the object, or a copy if the object is foreign.
-    device: *mut CpuDevice,
-    /// Where the object has it.
-    device_there: *mut CpuDevice,
-    driver: *mut Driver,
-    states: usize,
-    /// Its number on the machine.
-    number: u32,
-    /// Times the governor was asked, where somebody watches.
-    decisions: u64,
-}
 
 /// A parameter as declared in the object.
 pub(crate) struct ParamInfo {
@@ -82,7 +65,7 @@ pub(crate) struct Object {
     offsets: Vec<c_ulong>,
     /// The address of each CPU's variables.
     blocks: Vec<usize>,
-    /// The memory of these, and the host's devices, where the object is none with a process of its own.
+    /// The memory of these, where the object has no process of its own.
     own_blocks: Vec<Vec<Line>>,
     /// The devices of CPUs of a foreign object; from `Box::into_raw`.
     copies: Vec<*mut CpuDevice>,
@@ -105,13 +88,6 @@ enum Code {
     Caller(CallerObject),
     /// In a process of its own, with the functions' addresses there.
     Apart(Box<Apart>),
-}
-
-struct Apart {
-    process: Process,
-    select: usize,
-    reflect: usize,
-    enable: usize,
 }
 
 // SAFETY: all pointers lead to memory that this copy of the object or this structure owns alone. The C code has no
@@ -145,40 +121,9 @@ impl Object {
     }
 
     /// The object that `process` has.
-    pub(crate) fn apart(id: &str, mut process: Process) -> Result<Self, GovernorError> {
-        for constructor in std::mem::take(&mut process.region.constructors) {
-            process.call(Place::LOAD, constructor, [0; 3]);
-        }
-        let [scratch, _] = process.region.scratch;
-        let wrong = |why: &str| GovernorError::Abi { id: id.to_owned(), why: why.to_owned() };
-        let mut bytes = [0; size_of::<Abi>()];
-        // Its version, which comes first, is what it is asked for.
-        bytes[..4].copy_from_slice(&ABI_VERSION.to_ne_bytes());
-        process.region.write(scratch.at, &bytes).ok_or_else(|| wrong("it has no room for its table"))?;
-        process.call(Place::LOAD, process.region.abi, [scratch.at, 0, 0]);
-        let bytes = process.region.read(scratch.at, size_of::<Abi>()).unwrap_or_default();
-        // SAFETY: as many bytes as it has, of which any are values of its fields: numbers, addresses, and functions or none. Those
-        // functions are not called here.
-        let abi = unsafe { bytes.as_ptr().cast::<Abi>().read_unaligned() };
-        let region = &process.region;
-        let at = |pointer: *const u8, size: usize| region.has(pointer as usize, size);
-        let aligned =
-            abi.env.is_aligned() && (abi.percpu as usize).is_multiple_of(LINE) && abi.log.is_aligned();
-        let device = (abi.device as usize).wrapping_sub(abi.percpu as usize);
-        let fits = at(abi.env.cast(), size_of::<Env>())
-            && at(abi.log.cast(), size_of::<Log>())
-            && at(abi.percpu, abi.percpu_size)
-            && device.is_multiple_of(LINE)
-            && device.saturating_add(size_of::<CpuDevice>()) <= abi.percpu_size
-            && abi.percpu_size.div_ceil(LINE) * LINE * MAX_CPUS <= region.blocks.len;
-        if process.has_failed() {
-            // The run ends with what it did.
-            return Err(wrong("it was not loaded"));
-        }
-        if !(aligned && fits) {
-            return Err(wrong("its table has addresses that are not its own"));
-        }
-        Self::of(id, abi, Code::Apart(Box::new(Apart { process, select: 0, reflect: 0, enable: 0 })))
+    pub(crate) fn apart(id: &str, process: Process) -> Result<Self, GovernorError> {
+        let (abi, apart) = Apart::new(id, process)?;
+        Self::of(id, abi, Code::Apart(Box::new(apart)))
     }
 
     fn of(id: &str, abi: Abi, code: Code) -> Result<Self, GovernorError> {
@@ -390,9 +335,7 @@ impl Object {
             ));
         };
         if let Code::Apart(apart) = &mut self.code {
-            apart.select = select as usize;
-            apart.reflect = governor.reflect.map_or(0, |f| f as usize);
-            apart.enable = governor.enable.map_or(0, |f| f as usize);
+            apart.register(&governor);
         } else {
             (self.select, self.reflect, self.enable) = (select, governor.reflect, governor.enable);
         }
@@ -574,12 +517,7 @@ impl Object {
     pub(crate) fn enable(&mut self, index: usize) -> Result<(), c_int> {
         let Some(cpu) = self.cpus.get(index) else { return Ok(()) };
         let code = match (&mut self.code, self.enable) {
-            (Code::Apart(apart), _) if apart.enable != 0 => {
-                let place = Place { stage: Stage::Enable, cpu: cpu.number, decision: 0 };
-                let enable = apart.enable;
-                apart.call(self.env, cpu, place, enable, [cpu.driver as usize, cpu.device_there as usize, 0])
-                    as c_int
-            }
+            (Code::Apart(apart), _) => apart.enable(cpu),
             // SAFETY: device and driver are valid and ours; the environment names this CPU.
             (_, Some(enable)) => unsafe {
                 (*self.env).device = cpu.device;
@@ -639,34 +577,6 @@ impl Object {
     }
 }
 
-impl Apart {
-    /// Calls a function about a CPU: with the host's copy of its device before, and the object's after it.
-    fn call(
-        &mut self,
-        env: *mut Env,
-        cpu: &Cpu,
-        place: Place,
-        function: usize,
-        arguments: [usize; 3],
-    ) -> usize {
-        // SAFETY: both devices are valid, as the object was loaded, and it is the host's turn; the object's is read as bytes only.
-        unsafe {
-            (&raw mut (*env).device).write_volatile(cpu.device_there);
-            ptr::copy_nonoverlapping(cpu.device, cpu.device_there, 1);
-        }
-        let result = self.process.call(place, function, arguments);
-        let mut bytes = [0; size_of::<Device>()];
-        // SAFETY: as above; of the host's copy only this part changes, and no reference to it is in use.
-        unsafe {
-            ptr::copy_nonoverlapping(cpu.device_there.cast::<u8>(), bytes.as_mut_ptr(), bytes.len());
-            if let Some(device) = Device::of_bytes(&bytes) {
-                (*cpu.device).device = device;
-            }
-        }
-        result
-    }
-}
-
 /// One CPU of an [`crate::Instance`] and its governor, ready to be asked again and again: all that a question needs is at hand.
 pub struct Seat<'o> {
     select: SelectFn,
@@ -684,8 +594,8 @@ impl Seat<'_> {
     #[inline]
     pub fn select(&mut self, inputs: &Inputs) -> Choice {
         let env = self.env;
-        if self.apart.is_some() {
-            return self.select_apart(inputs);
+        if let Some(apart) = &mut self.apart {
+            return apart.select(self.cpu, inputs);
         }
         // SAFETY: env, device and driver are valid and ours while the seat lasts; C writes the two flags as `bool`.
         unsafe {
@@ -700,42 +610,14 @@ impl Seat<'_> {
         }
     }
 
-    #[cold]
-    fn select_apart(&mut self, inputs: &Inputs) -> Choice {
-        let none = Choice { index: 0, stop_tick: false, asked_sleep_length: false };
-        let (env, cpu) = (self.env, *self.cpu);
-        let Some(apart) = &mut self.apart else { return none };
-        let place = Place { stage: Stage::Select, cpu: cpu.number, decision: cpu.decisions };
-        self.cpu.decisions += 1;
-        let function = apart.select;
-        // SAFETY: env is valid, as the object was loaded; the flags are read as bytes, since anything may be there.
-        unsafe {
-            (&raw mut (*env).inputs).write_volatile(*inputs);
-            let (stop, asked) =
-                ((&raw mut (*env).stop_tick).cast::<u8>(), (&raw mut (*env).asked_sleep_length).cast::<u8>());
-            stop.write_volatile(1);
-            asked.write_volatile(0);
-            let arguments = [cpu.driver as usize, cpu.device_there as usize, stop as usize];
-            let index = apart.call(env, &cpu, place, function, arguments) as c_int;
-            if apart.process.has_failed() {
-                return none;
-            }
-            Choice {
-                index,
-                stop_tick: stop.read_volatile() != 0,
-                asked_sleep_length: asked.read_volatile() != 0,
-            }
-        }
-    }
-
     /// As [`crate::Instance::reflect`].
     #[inline]
     pub fn reflect(&mut self, entered: usize, now_ns: u64) {
         if entered >= self.states {
             return;
         }
-        if self.apart.is_some() {
-            self.reflect_apart(entered, now_ns);
+        if let Some(apart) = &mut self.apart {
+            apart.reflect(self.cpu, entered, now_ns);
         } else if let Some(reflect) = self.reflect {
             // SAFETY: as in select; the state exists, so the governor may use it as an index.
             unsafe {
@@ -743,21 +625,6 @@ impl Seat<'_> {
                 reflect(self.device, entered as c_int);
             }
         }
-    }
-
-    #[cold]
-    fn reflect_apart(&mut self, entered: usize, now_ns: u64) {
-        let (env, cpu) = (self.env, *self.cpu);
-        let Some(apart) = &mut self.apart else { return };
-        let function = apart.reflect;
-        if function == 0 {
-            return;
-        }
-        let place =
-            Place { stage: Stage::Reflect, cpu: cpu.number, decision: cpu.decisions.saturating_sub(1) };
-        // SAFETY: env is valid, as the object was loaded.
-        unsafe { (&raw mut (*env).inputs.now_ns).write_volatile(now_ns) };
-        apart.call(env, &cpu, place, function, [cpu.device_there as usize, entered, 0]);
     }
 
     /// As [`crate::Instance::device`].

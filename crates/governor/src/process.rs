@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 
 use crate::GovernorError;
 use crate::abi::{Control, GOVERNORS_TURN, HOSTS_TURN, SLEEPS};
-use crate::birth;
 use crate::child::{Child, Here, Watch, signal_name};
 use crate::position::{FirstFailure, Place};
 use crate::region::{Part, Region};
+use crate::spawn;
 use crate::turns::{self, spins};
 
 /// The first time that the host sleeps without looking after the process, and the longest, which is below a second.
@@ -55,7 +55,7 @@ impl Process {
         patience_s: u64,
         failure: FirstFailure,
     ) -> Result<Self, GovernorError> {
-        let pid = birth::process(&region, shadow)
+        let pid = spawn::process(&region, shadow)
             .map_err(|e| GovernorError::Lost { id: label.clone(), why: format!("no process for it: {e}") })?;
         let child = Child::new(pid);
         Ok(Self {

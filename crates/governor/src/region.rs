@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Memory that this process shares with a governor's own, at the same addresses in both, and the governor's object in it.
 //!
-//! The object is put there as a dynamic linker would, but names nothing outside of itself; and beside it what the process does besides,
-//! an object of ours that the governor is not linked with. The governor may write what it wants to
+//! The object is loaded there as a dynamic linker would, but names nothing outside of itself. Next to it is the loop that the process
+//! runs, an object of ours that the governor is not linked with. The governor may write what it wants to
 //! any byte at any time, so what is read here is copied out first, and whatever is an address is checked.
 #![expect(unsafe_code, reason = "maps memory, and copies bytes from and to it")]
 
@@ -24,7 +24,7 @@ const STACK: usize = 1 << 20;
 const STACK_AT: usize = 2 * PAGES;
 const OBJECT_AT: usize = STACK_AT + STACK;
 /// The object with `idlewise_apart`, written by build.rs from governors/shim/apart.c.
-static LIFE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/apart.so"));
+static CHILD: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/apart.so"));
 
 /// A part of the region: its first byte's address and its length, bytes.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +50,7 @@ pub(crate) struct Region {
     pub(crate) constructors: Vec<usize>,
     /// `idlewise_abi` of the governor's object, and `idlewise_apart` of ours.
     pub(crate) abi: usize,
-    pub(crate) life: usize,
+    pub(crate) entry: usize,
     /// For the object's writable memory, twice.
     pub(crate) scratch: [Part; 2],
     /// The ways to the CPUs' variables.
@@ -66,16 +66,16 @@ impl Region {
             return Err("a governor of your own runs on x86-64, arm64 and riscv64 only".to_owned());
         }
         let file = object::File::parse(bytes).map_err(|e| format!("it is no shared object ({e})"))?;
-        let life = object::File::parse(LIFE).map_err(|e| e.to_string())?;
+        let child = object::File::parse(CHILD).map_err(|e| e.to_string())?;
         let writable = file.segments().filter(|segment| !protection(segment.flags()).1);
         let writable = writable.fold(0_u64, |sum, segment| sum.saturating_add(segment.size()));
         let per_cpu = file.section_by_name("idlewise_percpu").map_or(0, |section| section.size());
         let pages = |size: u64| size.saturating_add(PAGES as u64 - 1) / PAGES as u64 * PAGES as u64;
         let cpus = MAX_CPUS as u64;
-        let (object, scratch, life_size) = (pages(end(&file)), pages(writable), pages(end(&life)));
+        let (object, scratch, child_size) = (pages(end(&file)), pages(writable), pages(end(&child)));
         let (offsets, drivers) = (pages(cpus * 8), pages(cpus * size_of::<Driver>() as u64));
         let blocks = pages(cpus.saturating_mul(per_cpu.div_ceil(64).saturating_mul(64)));
-        let sizes = [object, scratch, scratch, offsets, drivers, blocks, life_size];
+        let sizes = [object, scratch, scratch, offsets, drivers, blocks, child_size];
         let all = sizes.iter().fold(OBJECT_AT as u64, |all, size| all.saturating_add(*size));
         if all > most {
             return Err(format!(
@@ -87,7 +87,7 @@ impl Region {
         let size = usize::try_from(all).map_err(|e| e.to_string())?;
         let base = map(size).map_err(|e| format!("no memory to share with its process: {e}"))?;
         let mut at = base + OBJECT_AT;
-        let [object, first, second, offsets, drivers, blocks, beside] = sizes.map(|len| {
+        let [object, first, second, offsets, drivers, blocks, child_room] = sizes.map(|len| {
             let part = Part { at, len: usize::try_from(len).unwrap_or(0) };
             at += part.len;
             part
@@ -98,7 +98,7 @@ impl Region {
             protected: Vec::new(),
             constructors: Vec::new(),
             abi: 0,
-            life: 0,
+            entry: 0,
             scratch: [first, second],
             offsets,
             drivers,
@@ -107,8 +107,8 @@ impl Region {
         region.load(&file, object)?;
         region.constructors = region.constructors_of(&file, object)?;
         region.abi = symbol(&file, object, "idlewise_abi")?;
-        region.load(&life, beside)?;
-        region.life = symbol(&life, beside, "idlewise_apart")?;
+        region.load(&child, child_room)?;
+        region.entry = symbol(&child, child_room, "idlewise_apart")?;
         Ok(region)
     }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Who may be at it at the same time.
+//! Turns of threads that ask foreign governors.
 //!
-//! A call of a governor's process takes a fraction of a microsecond while both sides have a CPU for themselves and look for their turns,
-//! and twenty times that where they have to be woken. So not more governors are asked at a time than there are pairs of CPUs: the others
-//! wait some milliseconds, and take over. Who does something else meanwhile loses its place at once.
+//! A call of a governor's process takes below a microsecond while both sides have a CPU for themselves and poll for their turns, and some
+//! microseconds where they have to be woken. So no more governors are asked at a time than there are pairs of CPUs: the others wait some
+//! dozen milliseconds, and take over. A thread that does something else loses its turn.
 
 use std::cell::Cell;
 use std::sync::OnceLock;
@@ -14,25 +14,25 @@ use std::time::{Duration, Instant};
 const CALLS: u64 = 1 << 16;
 /// How often somebody who waits looks, which takes a CPU from those who are asked.
 const LOOK: Duration = Duration::from_millis(1);
-/// Looks without a call until the place is free.
+/// Looks without a call until the pair is free.
 const LOOKS: u32 = 3;
 /// How long either side looks for its turn before it sleeps: what waking it takes.
 const SPIN: Duration = Duration::from_micros(20);
 
-/// Room for one governor at a time, on a cache line of its own.
+/// A pair of CPUs, for one governor at a time; on a cache line of its own.
 #[derive(Default)]
 #[repr(align(128))]
-struct Place {
-    /// Who has it; 0: nobody.
+struct CpuPair {
+    /// The thread that has it; 0: none.
     owner: AtomicU64,
     /// Calls of its owners.
     calls: AtomicU64,
     waiting: AtomicU32,
 }
 
-fn places() -> &'static [Place] {
-    static PLACES: OnceLock<Vec<Place>> = OnceLock::new();
-    PLACES.get_or_init(|| (0..(cpus() / 2).max(1)).map(|_| Place::default()).collect())
+fn pairs() -> &'static [CpuPair] {
+    static PAIRS: OnceLock<Vec<CpuPair>> = OnceLock::new();
+    PAIRS.get_or_init(|| (0..(cpus() / 2).max(1)).map(|_| CpuPair::default()).collect())
 }
 
 fn cpus() -> usize {
@@ -75,14 +75,14 @@ struct Thread {
 }
 
 impl Thread {
-    fn place(self) -> &'static Place {
-        let places = places();
-        &places[self.id as usize % places.len()]
+    fn pair(self) -> &'static CpuPair {
+        let pairs = pairs();
+        &pairs[self.id as usize % pairs.len()]
     }
 
     #[cold]
     fn wait(self) {
-        let Place { owner, calls, waiting } = self.place();
+        let CpuPair { owner, calls, waiting } = self.pair();
         waiting.fetch_add(1, Ordering::Relaxed);
         let (mut seen, mut still) = (0, 0);
         loop {
@@ -100,7 +100,7 @@ impl Thread {
     }
 
     fn leave(self) {
-        let _lost = self.place().owner.compare_exchange(self.id, 0, Ordering::Relaxed, Ordering::Relaxed);
+        let _lost = self.pair().owner.compare_exchange(self.id, 0, Ordering::Relaxed, Ordering::Relaxed);
     }
 }
 
@@ -114,19 +114,19 @@ pub(crate) fn take() {
     }
     thread.calls += 1;
     THREAD.set(thread);
-    let place = thread.place();
-    if place.owner.load(Ordering::Relaxed) != thread.id {
+    let pair = thread.pair();
+    if pair.owner.load(Ordering::Relaxed) != thread.id {
         thread.wait();
     }
-    place.calls.store(thread.id << 32 | thread.calls & 0xffff_ffff, Ordering::Relaxed);
-    if thread.calls.is_multiple_of(CALLS) && place.waiting.load(Ordering::Relaxed) > 0 {
+    pair.calls.store(thread.id << 32 | thread.calls & 0xffff_ffff, Ordering::Relaxed);
+    if thread.calls.is_multiple_of(CALLS) && pair.waiting.load(Ordering::Relaxed) > 0 {
         thread.leave();
         std::thread::sleep(LOOK * 2);
         thread.wait();
     }
 }
 
-/// This thread asks none for now.
+/// Gives up the turn of this thread.
 pub(crate) fn leave() {
     let thread = THREAD.get();
     if thread.id != 0 {

@@ -468,22 +468,34 @@ fn inputs(depends: &[u8], source: &Path, shim: &Path) -> io::Result<Inputs> {
     Ok((files, absent))
 }
 
-/// The hash of a file that was compiled. What the assembler reads besides would be in no list, and a device has no content that stays.
+/// The hash of a file that was compiled. The compiler lists no file that the assembler reads, and a device has no content that stays.
 fn hash_of_input(path: &Path) -> io::Result<u128> {
     let wrong = |what: &str| io::Error::other(format!("{}: {what}", path.display()));
     if !fs::metadata(path)?.is_file() {
         return Err(wrong("only files can be compiled"));
     }
     let text = fs::read(path)?;
-    for directive in [&b".incbin"[..], b".include"] {
-        if text.windows(directive.len()).any(|part| part == directive) {
-            let name = String::from_utf8_lossy(directive);
+    for directive in [".incbin", ".include"] {
+        if names_a_file(&text, directive) {
             return Err(wrong(&format!(
-                "`{name}` reads a file that nobody would miss when it changes; put its content here"
+                "`{directive}` makes the assembler read a file whose changes would not be seen; include it in C, or put its content here"
             )));
         }
     }
     Ok(xxh3_128(&text))
+}
+
+/// Whether `text` has an assembler's `directive` with a name in quotes, as it stands in a string of C.
+fn names_a_file(text: &[u8], directive: &str) -> bool {
+    let begins = |part: &[u8]| {
+        part.get(..directive.len()).is_some_and(|word| word.eq_ignore_ascii_case(directive.as_bytes()))
+    };
+    (0..text.len()).filter_map(|at| text.get(at..)).any(|part| {
+        begins(part)
+            && part.get(directive.len()..).is_some_and(|rest| {
+                matches!(rest.iter().find(|b| !matches!(b, b' ' | b'\t')), Some(b'"' | b'\\'))
+            })
+    })
 }
 
 /// The files of a rule for make: `target: file file \`, with blanks and the like escaped.

@@ -28,7 +28,17 @@ fn not_compiled(text: &str, words: &[&str]) {
 #[test]
 fn what_no_list_of_files_would_have_is_refused() {
     let top = "__asm__(\".section .rodata\\n.incbin \\\"mine.c\\\"\\n.previous\");";
-    not_compiled(&Parts { top, ..Parts::default() }.text(), &["mine.c: `.incbin` reads a file"]);
+    not_compiled(
+        &Parts { top, ..Parts::default() }.text(),
+        &["mine.c: `.incbin` makes the assembler read a file"],
+    );
+    let top = "__asm__(\".INCLUDE\\t\\\"/dev/null\\\"\");";
+    not_compiled(&Parts { top, ..Parts::default() }.text(), &["mine.c: `.include` makes the assembler"]);
+    // A member of a structure may have that name.
+    let top = "struct mine {\n\tint include;\n} it;";
+    let governor =
+        Bench::new().governor(&Parts { top, select: "it.include = 1;", ..Parts::default() }.text());
+    run(&governor, 1).unwrap();
     let top = "#include \"/dev/stdin\"";
     not_compiled(&Parts { top, ..Parts::default() }.text(), &["/dev/stdin: only files can be compiled"]);
 }

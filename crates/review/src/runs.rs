@@ -8,7 +8,7 @@ use std::path::Path;
 use idlewise_answer::{Reason, Trust};
 use idlewise_collect::open_recording;
 use idlewise_conform::own_governor::kernels_own;
-use idlewise_governor::{Build, Governor, GovernorError, Instance, Loader, Offered};
+use idlewise_governor::{Governor, GovernorError, Loader, Offered};
 use idlewise_idle::Hosted;
 use idlewise_model::NotKnown;
 use idlewise_platform::Cluster;
@@ -301,19 +301,10 @@ impl Stage<'_> {
             let place = self.place(workload.cpu);
             let mut instance = loader.load(workload.grid.period_ns)?;
             let slot = instance.add_cpu(workload.cpu, &place.table, place.capacity)?;
-            // The governor may write there, too.
-            let blocks = |instance: &Instance| -> Option<u64> {
-                instance.params().iter().find(|p| p.name == Build::BLOCKS)?.value.parse().ok()
-            };
-            let before = blocks(&instance);
+            let before = instance.executed_blocks()?;
             let mut hosted = Hosted::new(&mut instance, slot);
             let counts = run(workload, &place.table, place.capacity, setting, &mut hosted, &mut ())?;
-            let counted = blocks(&instance).zip(before).and_then(|(now, before)| now.checked_sub(before));
-            let Some(counted) = counted.and_then(|counted| out.blocks.checked_add(counted)) else {
-                let (id, why) = (instance.id().to_owned(), "it has written over its count of basic blocks");
-                return Err(GovernorError::Lost { id, why: why.to_owned() });
-            };
-            out.blocks = counted;
+            out.blocks = out.blocks.saturating_add(instance.executed_blocks_since(before)?);
             out.decisions += counts.decisions;
         }
         Ok(out)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How a governor's process is born: it has nothing of ours but the memory that it shares, and may call next to nothing.
+//! The start of a governor's process: it has nothing of the host but the memory that both share, and may make three system calls.
 #![expect(unsafe_code, reason = "makes a process that shares memory, and gives up everything else in it")]
 
 use std::ffi::{c_int, c_void};
@@ -14,7 +14,7 @@ use crate::abi::Control;
 use crate::region::{Part, Region};
 use crate::turns::spins;
 
-/// What a new process needs to know; its memory is a copy of this one's until it has begun.
+/// Data that a new process needs before it gives the copy of the host's memory back.
 struct Start<'r> {
     parent: libc::pid_t,
     region: &'r Region,
@@ -23,10 +23,10 @@ struct Start<'r> {
     filter: Option<BpfProgram>,
 }
 
-/// Makes the process of the governor in `region`, which waits for its first call.
+/// Starts the process of the governor in `region`, which waits for its first call.
 ///
 /// # Errors
-/// The system makes none.
+/// The system starts none.
 pub(crate) fn process(region: &Region, shadow: Option<Part>) -> io::Result<libc::pid_t> {
     // SAFETY: a plain system call.
     let parent = unsafe { libc::getpid() };
@@ -37,79 +37,79 @@ pub(crate) fn process(region: &Region, shadow: Option<Part>) -> io::Result<libc:
     control.keep(if shadow.len == 0 { &parts[1..] } else { &parts });
     // SAFETY: the control block is the beginning of the region, and nobody else has it yet.
     unsafe { region.control().write(control) };
-    on_the_nursery(&start)
+    on_spawner_thread(&start)
 }
 
-/// A process dies with the thread that made it (`PR_SET_PDEATHSIG`), so all are made by one thread, which lives as long as this
-/// process.
-fn on_the_nursery(start: &Start<'_>) -> io::Result<libc::pid_t> {
-    struct Wish(*const c_void, mpsc::Sender<io::Result<libc::pid_t>>);
-    // SAFETY: whoever sends a wish waits until it is granted, and shares nothing that must stay on a thread.
-    unsafe impl Send for Wish {}
+/// Starts it on a thread that ends with the host: the kernel ends a process with the thread that started it (`PR_SET_PDEATHSIG`).
+fn on_spawner_thread(start: &Start<'_>) -> io::Result<libc::pid_t> {
+    struct Request(*const c_void, mpsc::Sender<io::Result<libc::pid_t>>);
+    // SAFETY: the sender waits for the answer, and what it shares may be used on any thread.
+    unsafe impl Send for Request {}
 
-    static NURSERY: Mutex<Option<(libc::pid_t, mpsc::Sender<Wish>)>> = Mutex::new(None);
-    let (to, granted) = mpsc::channel();
-    let wish = Wish(ptr::from_ref(start).cast(), to);
+    static SPAWNER: Mutex<Option<(libc::pid_t, mpsc::Sender<Request>)>> = Mutex::new(None);
+    let (to, answer) = mpsc::channel();
+    let request = Request(ptr::from_ref(start).cast(), to);
     {
-        let mut nursery = NURSERY.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut spawner = SPAWNER.lock().unwrap_or_else(PoisonError::into_inner);
         // A fork of this process has the variable, but not the thread.
-        if nursery.as_ref().is_none_or(|(owner, _)| *owner != start.parent) {
-            let (to, wishes) = mpsc::channel::<Wish>();
-            std::thread::Builder::new().name("nursery".to_owned()).spawn(move || {
-                for Wish(start, granted) in wishes {
+        if spawner.as_ref().is_none_or(|(owner, _)| *owner != start.parent) {
+            let (to, requests) = mpsc::channel::<Request>();
+            std::thread::Builder::new().name("governors".to_owned()).spawn(move || {
+                for Request(start, to) in requests {
                     // SAFETY: valid until the answer is sent.
-                    let _gone = granted.send(unsafe { bear(&*start.cast()) });
+                    let _gone = to.send(unsafe { clone_twice(&*start.cast()) });
                 }
             })?;
-            *nursery = Some((start.parent, to));
+            *spawner = Some((start.parent, to));
         }
-        let sent = nursery.as_ref().map(|(_, to)| to.send(wish));
+        let sent = spawner.as_ref().map(|(_, to)| to.send(request));
         if !matches!(sent, Some(Ok(()))) {
-            return Err(io::Error::other("the thread that makes processes has ended"));
+            return Err(io::Error::other("the thread that starts processes has ended"));
         }
     }
-    granted.recv().unwrap_or_else(|e| Err(io::Error::other(e)))
+    answer.recv().unwrap_or_else(|e| Err(io::Error::other(e)))
 }
 
-/// A way station between this process and the new one.
+/// Memory that the process in between shares with the host.
 struct Between<'s> {
     start: &'s Start<'s>,
     pid: libc::pid_t,
     errno: c_int,
 }
 
-/// Makes the process by one in between that shares our memory: in such a one the kernel forgets where the C library keeps the numbers
-/// of restartable sequences, which it would go on writing to, and the new process inherits that.
-fn bear(start: &Start<'_>) -> io::Result<libc::pid_t> {
+/// Clones the process from one in between that shares the host's memory: there the kernel forgets where the C library keeps the area of
+/// restartable sequences, which it would go on writing to, and the new process inherits that.
+fn clone_twice(start: &Start<'_>) -> io::Result<libc::pid_t> {
     const ROOM: usize = 1 << 16;
     let mut stack = vec![0_u128; ROOM / 16];
     let mut between = Between { start, pid: -1, errno: 0 };
     // SAFETY: the stack and `between` outlive the child, which ends before clone returns (CLONE_VFORK).
-    let way = unsafe {
+    let between_pid = unsafe {
         libc::clone(
-            halfway,
+            in_between,
             stack.as_mut_ptr().add(stack.len()).cast(),
             libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD,
             (&raw mut between).cast(),
         )
     };
-    if way < 0 {
+    if between_pid < 0 {
         return Err(io::Error::last_os_error());
     }
     let mut status = 0;
     // SAFETY: our own child, which has ended.
-    unsafe { libc::waitpid(way, &raw mut status, 0) };
+    unsafe { libc::waitpid(between_pid, &raw mut status, 0) };
     if between.pid < 0 { Err(io::Error::from_raw_os_error(between.errno)) } else { Ok(between.pid) }
 }
 
-extern "C" fn halfway(between: *mut c_void) -> c_int {
-    // SAFETY: `bear` waits, and so nobody else uses it.
+/// The process in between: it clones the governor's as a child of the host, and ends.
+extern "C" fn in_between(between: *mut c_void) -> c_int {
+    // SAFETY: `clone_twice` waits, and so nothing else uses it.
     let between = unsafe { &mut *between.cast::<Between<'_>>() };
     let stack = between.start.region.stack();
-    // SAFETY: the new process has its own copy of all that `born` uses, and runs on the region's stack.
+    // SAFETY: the new process has its own copy of all that `child` uses, and runs on the region's stack.
     unsafe {
         between.pid = libc::clone(
-            born,
+            child,
             (stack.at + stack.len) as *mut c_void,
             libc::CLONE_PARENT | libc::SIGCHLD,
             ptr::from_ref(between.start).cast_mut().cast(),
@@ -119,8 +119,8 @@ extern "C" fn halfway(between: *mut c_void) -> c_int {
     }
 }
 
-/// The new process, from here on. It makes plain system calls only.
-extern "C" fn born(start: *mut c_void) -> c_int {
+/// The main function of the new process. It makes plain system calls only.
+extern "C" fn child(start: *mut c_void) -> c_int {
     // SAFETY: this process has a copy of it.
     let start = unsafe { &*start.cast::<Start<'_>>() };
     let gives_up = |step: c_int| -> ! {
@@ -173,13 +173,13 @@ extern "C" fn born(start: *mut c_void) -> c_int {
         if let Some(filter) = &start.filter {
             let _without = seccompiler::apply_filter(filter);
         }
-        let life: extern "C" fn(*mut Control) -> ! =
-            std::mem::transmute::<usize, extern "C" fn(*mut Control) -> !>(start.region.life);
-        life(start.region.control())
+        let entry: extern "C" fn(*mut Control) -> ! =
+            std::mem::transmute::<usize, extern "C" fn(*mut Control) -> !>(start.region.entry);
+        entry(start.region.control())
     }
 }
 
-/// The whole pages that a part is on: no two segments of an object share one.
+/// Pages with a part on them: no two segments of an object share one.
 fn page_of(part: Part) -> Part {
     // SAFETY: asks for a constant.
     let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096);
@@ -187,7 +187,7 @@ fn page_of(part: Part) -> Part {
     Part { at: from, len: to - from }
 }
 
-/// It needs none: what it shares is mapped.
+/// Closes all files: what the process shares is mapped.
 fn close_files() {
     // SAFETY: system calls on this process's own descriptors, which nothing uses any more.
     unsafe {
@@ -203,7 +203,7 @@ fn close_files() {
     }
 }
 
-/// What the process may call: what it must to wait for its turn. For all else the kernel ends it.
+/// The filter of system calls: those that waiting for a turn needs; for any other the kernel ends the process.
 fn filter() -> Option<BpfProgram> {
     let arch = std::env::consts::ARCH.try_into().ok()?;
     let allowed = [libc::SYS_futex, libc::SYS_munmap, libc::SYS_exit_group];

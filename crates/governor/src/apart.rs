@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A foreign governor's object, in a process of its own: questions to it, and answers that are checked.
+#![expect(unsafe_code, reason = "copies structures to and from memory that a governor may write to")]
+
+use std::ffi::c_int;
+use std::ptr;
+
+use crate::GovernorError;
+use crate::abi::{ABI_VERSION, Abi, CpuDevice, Device, Driver, Env, Governor, Inputs, Log, MAX_CPUS};
+use crate::choice::Choice;
+use crate::position::{Place, Stage};
+use crate::process::Process;
+
+/// Cache line, and so the alignment of what a CPU owns.
+pub(crate) const LINE: usize = 64;
+
+/// A CPU as its governor is asked about it.
+#[derive(Clone, Copy)]
+pub(crate) struct Cpu {
+    /// Where the host has its device: the one of the object, or a copy if the object is foreign.
+    pub(crate) device: *mut CpuDevice,
+    /// Where the object has it.
+    pub(crate) device_there: *mut CpuDevice,
+    pub(crate) driver: *mut Driver,
+    pub(crate) states: usize,
+    /// Its number on the machine.
+    pub(crate) number: u32,
+    /// Times the governor was asked, where that is counted.
+    pub(crate) decisions: u64,
+}
+
+/// The object of a foreign governor, and the addresses of its functions in its process.
+pub(crate) struct Apart {
+    pub(crate) process: Process,
+    env: *mut Env,
+    select: usize,
+    reflect: usize,
+    enable: usize,
+}
+
+impl Apart {
+    /// The object that `process` has, and its table, whose addresses are all its own.
+    pub(crate) fn new(id: &str, mut process: Process) -> Result<(Abi, Self), GovernorError> {
+        for constructor in std::mem::take(&mut process.region.constructors) {
+            process.call(Place::LOAD, constructor, [0; 3]);
+        }
+        let [scratch, _] = process.region.scratch;
+        let wrong = |why: &str| GovernorError::Abi { id: id.to_owned(), why: why.to_owned() };
+        let mut bytes = [0; size_of::<Abi>()];
+        // Its version, which comes first, is what it is asked for.
+        bytes[..4].copy_from_slice(&ABI_VERSION.to_ne_bytes());
+        process.region.write(scratch.at, &bytes).ok_or_else(|| wrong("it has no room for its table"))?;
+        process.call(Place::LOAD, process.region.abi, [scratch.at, 0, 0]);
+        let bytes = process.region.read(scratch.at, size_of::<Abi>());
+        let Some(bytes) = bytes else { unreachable!("the table was written there") };
+        // SAFETY: as many bytes as it has, of which any are values of its fields: numbers, addresses, and functions or none. Those
+        // functions are not called here.
+        let abi = unsafe { bytes.as_ptr().cast::<Abi>().read_unaligned() };
+        let region = &process.region;
+        let at = |pointer: *const u8, size: usize| region.has(pointer as usize, size);
+        let aligned =
+            abi.env.is_aligned() && (abi.percpu as usize).is_multiple_of(LINE) && abi.log.is_aligned();
+        let device = (abi.device as usize).wrapping_sub(abi.percpu as usize);
+        let fits = at(abi.env.cast(), size_of::<Env>())
+            && at(abi.log.cast(), size_of::<Log>())
+            && at(abi.percpu, abi.percpu_size)
+            && device.is_multiple_of(LINE)
+            && device.saturating_add(size_of::<CpuDevice>()) <= abi.percpu_size
+            && abi.percpu_size.div_ceil(LINE) * LINE * MAX_CPUS <= region.blocks.len;
+        if process.has_failed() {
+            // The run ends with that failure.
+            return Err(wrong("it was not loaded"));
+        }
+        if !(aligned && fits) {
+            return Err(wrong("its table has addresses that are not its own"));
+        }
+        let apart = Self { process, env: abi.env, select: 0, reflect: 0, enable: 0 };
+        Ok((abi, apart))
+    }
+
+    /// Takes the functions of the governor that registered; 0 stands for none.
+    pub(crate) fn register(&mut self, governor: &Governor) {
+        self.select = governor.select.map_or(0, |f| f as usize);
+        self.reflect = governor.reflect.map_or(0, |f| f as usize);
+        self.enable = governor.enable.map_or(0, |f| f as usize);
+    }
+
+    /// Enables the governor on a CPU; gives what it returned.
+    pub(crate) fn enable(&mut self, cpu: &Cpu) -> c_int {
+        if self.enable == 0 {
+            return 0;
+        }
+        let place = Place { stage: Stage::Enable, cpu: cpu.number, decision: 0 };
+        self.call(cpu, place, self.enable, [cpu.driver as usize, cpu.device_there as usize, 0]) as c_int
+    }
+
+    /// Asks the governor; state 0 where it has failed.
+    #[cold]
+    pub(crate) fn select(&mut self, cpu: &mut Cpu, inputs: &Inputs) -> Choice {
+        let place = Place { stage: Stage::Select, cpu: cpu.number, decision: cpu.decisions };
+        cpu.decisions += 1;
+        let env = self.env;
+        // SAFETY: env is valid, as the object was loaded; the flags are read as bytes, since anything may be there.
+        unsafe {
+            (&raw mut (*env).inputs).write_volatile(*inputs);
+            let (stop, asked) =
+                ((&raw mut (*env).stop_tick).cast::<u8>(), (&raw mut (*env).asked_sleep_length).cast::<u8>());
+            stop.write_volatile(1);
+            asked.write_volatile(0);
+            let arguments = [cpu.driver as usize, cpu.device_there as usize, stop as usize];
+            let index = self.call(cpu, place, self.select, arguments) as c_int;
+            if self.process.has_failed() {
+                return Choice { index: 0, stop_tick: false, asked_sleep_length: false };
+            }
+            Choice {
+                index,
+                stop_tick: stop.read_volatile() != 0,
+                asked_sleep_length: asked.read_volatile() != 0,
+            }
+        }
+    }
+
+    /// Reports to the governor that the CPU has left `entered`, a state that it has.
+    #[cold]
+    pub(crate) fn reflect(&mut self, cpu: &Cpu, entered: usize, now_ns: u64) {
+        if self.reflect == 0 {
+            return;
+        }
+        let place =
+            Place { stage: Stage::Reflect, cpu: cpu.number, decision: cpu.decisions.saturating_sub(1) };
+        // SAFETY: env is valid, as the object was loaded.
+        unsafe { (&raw mut (*self.env).inputs.now_ns).write_volatile(now_ns) };
+        self.call(cpu, place, self.reflect, [cpu.device_there as usize, entered, 0]);
+    }
+
+    /// Calls a function about a CPU: with the host's copy of its device before, and the object's after it.
+    fn call(&mut self, cpu: &Cpu, place: Place, function: usize, arguments: [usize; 3]) -> usize {
+        // SAFETY: both devices are valid, as the object was loaded, and it is the host's turn; the object's is read as bytes only.
+        unsafe {
+            (&raw mut (*self.env).device).write_volatile(cpu.device_there);
+            ptr::copy_nonoverlapping(cpu.device, cpu.device_there, 1);
+        }
+        let result = self.process.call(place, function, arguments);
+        let mut bytes = [0; size_of::<Device>()];
+        // SAFETY: as above; of the host's copy only this part changes, and no reference to it is in use.
+        unsafe {
+            ptr::copy_nonoverlapping(cpu.device_there.cast::<u8>(), bytes.as_mut_ptr(), bytes.len());
+            (*cpu.device).device = Device::of_bytes(bytes);
+        }
+        result
+    }
+}
