@@ -8,7 +8,7 @@ fn without_help(command: &clap::Command, to: &mut Vec<String>) {
     command.get_subcommands().for_each(|c| without_help(c, to));
 }
 
-/// What follows the options in the whole help of `command` and those below it.
+/// Text after the options in the whole help of `command` and those below it.
 fn help_ends(command: &clap::Command, to: &mut Vec<String>) {
     to.extend(command.get_after_long_help().map(|help| help.to_string()));
     command.get_subcommands().for_each(|c| help_ends(c, to));

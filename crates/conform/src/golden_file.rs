@@ -326,7 +326,7 @@ pub struct Row {
     pub poll_hit: Option<bool>,
     /// The tick came in it.
     pub tick_ran: bool,
-    /// How long the idle loop took for it beside the idle period itself, ns.
+    /// Time of the idle loop for it without the idle period itself, ns.
     pub ovh_ns: i64,
     /// How long the polling loop polls at most, ns, from then on, where it is recorded.
     pub poll_limit_ns: Option<u64>,

@@ -95,7 +95,7 @@ struct Job<'j> {
     power: &'j LimitSet,
 }
 
-/// What is left of a run.
+/// The result of a run.
 type Ran = (Outcome, Vec<Counts>, Vec<Ramp>, Vec<ClusterTime>);
 
 /// The workloads that come with idlewise, and what each stands for.

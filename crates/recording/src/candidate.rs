@@ -85,7 +85,7 @@ pub enum Candidate {
 
 /// A ledger of one run.
 pub trait Book: Ledger {
-    /// What the run leaves for the report.
+    /// Data of the run for the report.
     type Pages: Send;
     /// The ledger is closed.
     fn pages(self) -> Self::Pages;

@@ -98,7 +98,7 @@ impl Load {
     }
 }
 
-/// What is left of a run.
+/// The result of a run.
 type Played = Result<Vec<(u64, f64)>, String>;
 
 /// The responses of the signals and of the frequency governors of `request`, under its first idle governor.
