@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use idlewise_governor::Inputs;
-use idlewise_model::{Asked, Confidence, CpuTape, NEVER_NS, PiecesError, Tape, TapeCpu};
+use idlewise_model::{Asked, Confidence, CpuTape, NEVER_NS, PieceFlags, PiecesError, Tape, TapeCpu};
 use idlewise_platform::{Cluster, Platform};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -59,10 +59,9 @@ pub fn compare(recording: &Recording) -> Result<Vec<InputAccuracy>, CommandError
         Some(table) if table.file.exists() => of_table(table, &recording.machine)?,
         _ => BTreeMap::new(),
     };
-    let mut comparison = Comparison {
-        graded: NAMES.map(|(name, _)| is_graded(&recording.tape, name)),
-        ..Comparison::default()
-    };
+    let mut graded = NAMES.map(|(name, _)| recording.tape.weakest(name) < Confidence::Bounded);
+    graded[STOPPED] = stops_are_graded(&recording.tape)?;
+    let mut comparison = Comparison { graded, ..Comparison::default() };
     for cpu in recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable) {
         let Some(cluster) = recording.machine.cluster_of(cpu.cpu) else { continue };
         let truths = known.entry(cpu.cpu).or_default();
@@ -82,9 +81,15 @@ pub fn compare(recording: &Recording) -> Result<Vec<InputAccuracy>, CommandError
     Ok(comparison.finish())
 }
 
-/// Whether all values of this input are known, for those of which the tape does not say it entry by entry.
-fn is_graded(tape: &Tape, name: &str) -> bool {
-    tape.weakest(name) < Confidence::Bounded
+/// Whether the tape says entry by entry how well it is known that the tick was stopped: no other values are bounded or assumed.
+fn stops_are_graded(tape: &Tape) -> Result<bool, PiecesError> {
+    let (stops, _) = NAMES[STOPPED];
+    let counts = tape.inputs.iter().find(|i| i.name == stops).map_or([0; 4], |i| i.counts);
+    let mut unknown = 0;
+    for block in tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable).flat_map(|c| c.pieces.blocks()) {
+        unknown += block?.iter().filter(|p| !p.flags.has(PieceFlags::TICK_KNOWN)).count() as u64;
+    }
+    Ok(counts[Confidence::Bounded as usize] + counts[Confidence::Assumed as usize] == unknown)
 }
 
 /// What the kernel's governor was given at an entry.
@@ -141,10 +146,12 @@ const NAMES: [(&str, &str); 6] = [
     ("iowait", "the same"),
     ("latency limit", "the same"),
 ];
+/// That of [`NAMES`] which is known or not entry by entry, besides timers.
+const STOPPED: usize = 2;
 
 #[derive(Default)]
 struct Comparison {
-    /// Whether the tape grades all values of the input recorded or derived.
+    /// Whether the tape grades all values of the input recorded or derived, or says entry by entry which.
     graded: [bool; NAMES.len()],
     counts: [Counts; NAMES.len()],
 }
@@ -180,7 +187,8 @@ impl Comparison {
             let same = ours.abs_diff(theirs) <= within;
             self.note(input, [ours, theirs], same, graded.then_some(same));
         };
-        note(2, tape.tick_stopped.into(), kernel.tick_stopped.into(), 0, stopped);
+        let stopped = stopped && taped.kernel.stop_tick.is_some();
+        note(STOPPED, tape.tick_stopped.into(), kernel.tick_stopped.into(), 0, stopped);
         if truth.known.has(Asked::UTIL) {
             note(3, tape.util.into(), kernel.util.into(), NEAR_UTIL, util);
         }

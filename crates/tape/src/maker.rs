@@ -173,6 +173,7 @@ impl<'a> Maker<'a> {
         }
         let c = self.cpu(cpu);
         c.stopped = true;
+        c.tick_seen = true;
         c.stopped_at_ns = ts_ns;
         c.no_callbacks_ns = c.no_callbacks_ns.max(ts_ns);
     }

@@ -31,6 +31,34 @@ fn an_interrupt_that_wakes_nobody_parts_a_visit_into_stays() {
 }
 
 #[test]
+fn a_tick_may_have_been_stopped_before_the_recording_until_a_stay_shows_it() {
+    let mut s = with_timer(200 * MS);
+    s.rest(0, TICK + MS);
+    s.tick_stop(0, TICK + MS);
+    s.idle(0, TICK + MS + US, 0);
+    // CPU 1 was idle before the recording, and its tick is armed nowhere.
+    for (from, to) in [(MS, MS + 50 * US), (2 * MS, 22 * MS), (23 * MS, 23 * MS + 50 * US)] {
+        s.idle(1, TICK + from, 0);
+        s.exit(1, TICK + to);
+        s.irq(1, TICK + to + US, 9, "eth0", 10 * US);
+    }
+    s.switch(1, TICK + 24 * MS, RUNNING, 42);
+    s.rest(1, TICK + 25 * MS);
+    s.idle(1, TICK + 25 * MS + US, 0);
+    s.exit(1, TICK + 25 * MS + 50 * US);
+    s.switch(1, TICK + 25 * MS + 60 * US, RUNNING, 42);
+    let tape = s.tape();
+    let of = |p: &Piece| {
+        let known = has(p, PieceFlags::TICK_KNOWN);
+        known.then(|| (has(p, PieceFlags::STOPPED_BEFORE), has(p, PieceFlags::STOPPED_AFTER)))
+    };
+    let known: Vec<_> = stays(&tape, 1).iter().map(of).collect();
+    assert_eq!(known, [None, Some((true, true)), Some((true, true)), Some((false, false))]);
+    let stopped = tape.inputs.iter().find(|i| i.name == "tick stopped").unwrap();
+    assert_eq!(stopped.counts[Confidence::Bounded as usize], 1, "{:?}", stopped.counts);
+}
+
+#[test]
 fn a_switch_from_task_to_task_begins_no_visit_and_every_switch_to_idle_begins_one() {
     let mut s = with_timer(200 * MS);
     for k in 0..3 {

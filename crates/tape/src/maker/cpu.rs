@@ -20,6 +20,8 @@ pub(super) struct Cpu {
     pub(super) stopped: bool,
     pub(super) stopped_at_ns: u64,
     pub(super) stopped_before: bool,
+    /// The visit began in sight, or the tick was seen to be stopped in it: before that it may have been stopped already.
+    pub(super) tick_seen: bool,
     /// The tick was stopped while a task ran (`NO_HZ_FULL`), and has not been seen to go on since.
     pub(super) off_since_task: bool,
     /// When the tick's handler last ran, ns.
@@ -65,6 +67,7 @@ impl Cpu {
         self.in_visit = false;
         self.stopped = false;
         self.stopped_before = false;
+        self.tick_seen = false;
         self.now_ns = None;
     }
 }

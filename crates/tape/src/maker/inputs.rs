@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Each input of governors: how well it is known, and how it was made.
 
-use idlewise_model::{Confidence, CpuTape, Note, NoteId, PiecesError, TapeCpu, TapeInput};
+use idlewise_model::{Confidence, CpuTape, Note, NoteId, PieceFlags, PiecesError, TapeCpu, TapeInput};
 
 use super::cpu::Cpu;
 use super::visits::SAME_VISIT_NS;
@@ -43,16 +43,17 @@ impl Maker<'_> {
             counts[c as usize] = all;
             counts
         };
-        let mut timers = [0; 4];
-        for block in usable().flat_map(|c| c.pieces.blocks()) {
-            for p in &*block? {
-                timers[p.timer_confidence() as usize] += 1;
-            }
-        }
-        let (mut grids, mut stops) = ([0; 4], [0; 4]);
+        let (mut timers, mut grids, mut stops) = ([0; 4], [0; 4], [0; 4]);
         for c in usable() {
             grids[f.grid_known(c.cpu) as usize] += c.pieces.len() as u64;
-            stops[f.stops_known(c.cpu) as usize] += c.pieces.len() as u64;
+            let stop = f.stops_known(c.cpu);
+            for block in c.pieces.blocks() {
+                for p in &*block? {
+                    timers[p.timer_confidence() as usize] += 1;
+                    let stop = if p.flags.has(PieceFlags::TICK_KNOWN) { stop } else { stop.max(Confidence::Bounded) };
+                    stops[stop as usize] += 1;
+                }
+            }
         }
         let input =
             |name: &str, counts: [u64; 4], how: String| TapeInput { name: name.to_owned(), counts, how };

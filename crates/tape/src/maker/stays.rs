@@ -115,6 +115,13 @@ impl Maker<'_> {
         if !piece.flags.has(PieceFlags::TICK_KNOWN) || spanned && self.facts.tick_stops == 0 {
             piece.flags.set(PieceFlags::STOPPED_AFTER, spanned);
         }
+        if spanned && !piece.flags.has(PieceFlags::TICK_KNOWN) && self.facts.would_show_stop(cpu) {
+            // Nothing stopped it in sight: it was stopped before the recording, or what was lost of it, began or went on.
+            piece.flags.set(PieceFlags::STOPPED_BEFORE, true);
+            piece.flags.set(PieceFlags::TICK_KNOWN, true);
+            let c = self.cpu(cpu);
+            (c.tick_seen, c.stopped, c.stopped_before) = (true, true, true);
+        }
         let together_ns = self.together_ns + reach_ns(&piece, Some(self.cpu(cpu).told_to_ns));
         if together_ns >= LONGEST_TOGETHER_NS {
             self.health.add(HealthKind::Ignored, 1, || {

@@ -33,6 +33,7 @@ impl Maker<'_> {
             c.in_visit = true;
             c.choice_due = true;
             c.first_of_visit = true;
+            c.tick_seen = true;
             c.stopped = off;
             c.stopped_before = off;
             c.now_ns = Some(e.ts_ns);
@@ -65,6 +66,7 @@ impl Maker<'_> {
             c.no_callbacks_ns = c.no_callbacks_ns.max(ts_ns);
         }
         c.in_visit = false;
+        c.tick_seen = true;
         c.stopped = false;
         c.now_ns = None;
         self.armed.awake(cpu);
@@ -111,8 +113,10 @@ impl Maker<'_> {
                 .add(HealthKind::StateOutOfTable, 1, || format!("state {state}, {}", place(cpu, ts_ns)));
         }
         // Where its timer is armed beyond the next tick, the tick is stopped, whatever else is recorded.
-        let off = self.armed.tick_off(cpu) == Some(true);
-        self.cpu(cpu).stopped |= off;
+        let off = self.armed.tick_off(cpu);
+        let c = self.cpu(cpu);
+        c.stopped |= off == Some(true);
+        c.tick_seen |= off.is_some();
         let stopped_after = self.cpu(cpu).stopped;
         let others_idle = self.quiet.others_idle(cpu, &mut self.cpus, self.facts);
         let timers = self.armed.next(cpu, ts_ns, stopped_after, others_idle);
@@ -134,7 +138,7 @@ impl Maker<'_> {
         flags.set(PieceFlags::VISIT_START, c.first_of_visit);
         flags.set(PieceFlags::STOPPED_BEFORE, c.stopped_before);
         flags.set(PieceFlags::STOPPED_AFTER, stopped_after);
-        flags.set(PieceFlags::TICK_KNOWN, stops_known);
+        flags.set(PieceFlags::TICK_KNOWN, stops_known && c.tick_seen);
         flags.set(PieceFlags::AFTER_GAP, c.gap);
         flags.set_timer_confidence(timers.confidence);
         flags.set(PieceFlags::TIMER_AT_MOST, timers.at_most);
