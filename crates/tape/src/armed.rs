@@ -36,6 +36,8 @@ pub(crate) struct Armed<'a> {
     changes: usize,
     moved_ns: i64,
     next_unseen: usize,
+    /// By CPU, when hrtimers that nobody was seen to arm will be cancelled, ns: they are due after that.
+    unknown: BTreeMap<u32, BTreeSet<u64>>,
     /// Hrtimers that were cancelled, and for when they were armed, ns on the trace clock.
     cancelled: Cancelled<i64>,
     /// By CPU, expiries of hrtimers, ticks among them, that were cancelled or moved while its clock event stays programmed for
@@ -103,6 +105,7 @@ impl<'a> Armed<'a> {
             changes: 0,
             moved_ns: 0,
             next_unseen: 0,
+            unknown: BTreeMap::new(),
             cancelled: Cancelled::default(),
             lingering: BTreeMap::new(),
             programmed: BTreeMap::new(),
@@ -197,6 +200,15 @@ impl<'a> Armed<'a> {
         None
     }
 
+    /// Before this time no timer of unknown expiry is due on `cpu`, as of `ts_ns`, ns; [`NEVER_NS`] where there is none.
+    fn unknown_from(&mut self, cpu: u32, ts_ns: u64) -> i64 {
+        let Some(unknown) = self.unknown.get_mut(&cpu) else { return NEVER_NS };
+        while unknown.first().is_some_and(|cancelled_ns| *cancelled_ns <= ts_ns) {
+            unknown.pop_first();
+        }
+        unknown.first().map_or(NEVER_NS, |cancelled_ns| cancelled_ns.cast_signed())
+    }
+
     /// `cpu` looks after its own timers again.
     pub(crate) fn awake(&mut self, cpu: u32) {
         self.handed_on.remove(&cpu);
@@ -214,6 +226,9 @@ impl<'a> Armed<'a> {
                 Expires::By(by) => {
                     self.upper.insert(u.id);
                     self.arm_hrtimer(u.id, u.cpu, by);
+                }
+                Expires::After(cancelled_ns) => {
+                    self.unknown.entry(u.cpu).or_default().insert(cancelled_ns);
                 }
                 Expires::Jiffy { jiffy, kind: Some(flags) } => self.arm_wheel(u.id, u.cpu, jiffy, flags),
                 Expires::Jiffy { jiffy, kind: None } => {
@@ -347,6 +362,7 @@ impl<'a> Armed<'a> {
     pub(crate) fn next(&mut self, cpu: u32, ts_ns: u64, stopped: bool, last_awake: bool) -> NextTimers {
         self.arm_unseen(ts_ns);
         self.forget_stale(cpu, ts_ns);
+        let unknown_from = self.unknown_from(cpu, ts_ns);
         if let Some(at) = self.programmed.get(&cpu).filter(|at| **at != NEVER_NS) {
             // The clock event is programmed for the first of them: what was due before is gone.
             self.hrtimers.forget_before(cpu, at.saturating_sub(SAME_NS));
@@ -373,11 +389,15 @@ impl<'a> Armed<'a> {
                 of.range(at.saturating_sub(SAME_NS)..=at.saturating_add(SAME_NS)).next().is_some()
             })
         };
+        let tick_due = self.ticks.get(&cpu).and_then(|t| t.at);
         let mut stale_event_at = NEVER_NS;
         let (hrtimer_at, id) = match self.programmed.get(&cpu) {
             Some(&at) if at < hrtimer_at.min(tick_at).saturating_sub(SAME_NS) => {
                 if lingers(at) {
                     stale_event_at = at;
+                    (hrtimer_at, id)
+                } else if tick_due.is_some_and(|due| due.abs_diff(at) <= SAME_NS.unsigned_abs()) {
+                    // For a tick that came due since the governor was asked.
                     (hrtimer_at, id)
                 } else {
                     // For one that nobody was seen to arm.
@@ -393,7 +413,8 @@ impl<'a> Armed<'a> {
         }
         let from_above = |other: i64| hrtimer_at < other && self.upper.contains(&id);
         let worst = |known: Confidence, other: i64| {
-            if from_above(other) { known.max(Confidence::Bounded) } else { known }
+            let sooner = unknown_from < hrtimer_at.min(other);
+            if sooner || from_above(other) { known.max(Confidence::Bounded) } else { known }
         };
         let of_tick = if hrtimer_at < tick_at { Confidence::Recorded } else { self.facts.grid_known(cpu) };
         let confidence = worst(confidence.max(known), wheel_at);

@@ -117,6 +117,12 @@ impl<'a> Survey<'a> {
         f.span.add(event);
         let seen = f.cpus.entry(event.cpu).or_default();
         seen.events += 1;
+        if let EventKind::CpuIdle { .. } | EventKind::SchedSwitch { .. } = event.kind
+            && let Some(last) = self.last_ticks.get_mut(&event.cpu)
+        {
+            // The tick's handler is over.
+            last.handled = None;
+        }
         match event.kind {
             EventKind::IpiSendCpu { cpu } => f.sent(event.cpu, cpu),
             EventKind::IpiSendCpumask { cpus } | EventKind::IpiRaise { cpus, .. } => {
@@ -141,9 +147,6 @@ impl<'a> Survey<'a> {
             EventKind::SchedSwitch { next_pid, .. } => {
                 f.switches += 1;
                 seen.switches_to_idle += u64::from(next_pid == 0);
-                if let Some(last) = self.last_ticks.get_mut(&event.cpu) {
-                    last.handled = None;
-                }
             }
             EventKind::SoftirqEntry { .. } => f.softirqs += 1,
             EventKind::TickStop { .. } => f.tick_stops += 1,
@@ -159,9 +162,10 @@ impl<'a> Survey<'a> {
             EventKind::VectorEntry { vector: Vector::LocalTimer } => self.timer_irq(event),
             EventKind::VectorEntry { vector: Vector::Other } => {}
             EventKind::VectorEntry { .. } | EventKind::IpiEntry { .. } => f.ipis_came += 1,
-            EventKind::HrtimerStart { function, expires, .. } => {
+            EventKind::HrtimerStart { hrtimer, function, expires, .. } => {
                 f.armings += 1;
                 if self.is_tick(function, events) {
+                    self.finder.tick_armed(hrtimer);
                     self.tick_armed(event, expires);
                 }
             }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Timers that fire although the recording does not show who armed them: they were armed before it began, in a gap, or
-//! by a task whose own events are not recorded. The first pass finds them by their expiry, for the second to know.
+//! Timers that fire or are cancelled although the recording does not show who armed them: they were armed before it began, in a
+//! gap, or by a task whose own events are not recorded. The first pass finds them by their end, for the second to know.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,6 +31,8 @@ pub(crate) enum Expires {
     At(i64),
     /// An hrtimer, for this time or a little earlier: the clock when its handler ran.
     By(i64),
+    /// An hrtimer, for some time after this one, ns on the trace's clock: then it was cancelled.
+    After(u64),
     /// A wheel timer, for this jiffy. Its kind, where another arming shows it; the CPU in it is that arming's.
     Jiffy { jiffy: u64, kind: Option<TimerFlags> },
 }
@@ -55,6 +57,10 @@ pub(crate) struct Finder {
     /// By CPU: the handler that runs there belongs to an unseen arming.
     handling: BTreeMap<u32, usize>,
     found: Vec<Unseen>,
+    /// Hrtimers that nobody was seen to arm, by timer and time of their cancel, ns.
+    cancels: BTreeMap<(u64, u64), Unseen>,
+    /// Timers of ticks.
+    ticks: BTreeSet<u64>,
     kinds: Kinds,
     /// Hrtimers that fired on another CPU than they were armed on: id and time of arming, then the CPU that they fired
     /// on.
@@ -120,6 +126,11 @@ impl Finder {
             EventKind::HrtimerCancel { hrtimer: id } => {
                 let seen = self.timers.entry(id).or_default();
                 let before = Before { armed: seen.armed, last_ns: seen.last_ns, went_on: false };
+                if seen.armed.is_none() {
+                    let unseen =
+                        Unseen { id, cpu: e.cpu, since_ns: seen.last_ns, expires: Expires::After(e.ts_ns) };
+                    self.cancels.insert((id, e.ts_ns), unseen);
+                }
                 seen.disarm(e);
                 self.cancelled.hold(e, id, before);
             }
@@ -174,12 +185,22 @@ impl Finder {
         if at_once && before.went_on {
             self.no_cancels.insert((id, ts_ns));
         }
-        (at_once || !before.went_on).then_some(before)
+        let expires = at_once || !before.went_on;
+        if expires {
+            self.cancels.remove(&(id, ts_ns));
+        }
+        expires.then_some(before)
     }
 
     /// A tick's timer fired: the tick is periodic, so nobody needs to be seen to arm it.
     pub(crate) fn tick_fired(&mut self, e: &Event, id: u64) {
+        self.ticks.insert(id);
         let _ = self.cancelled_to_expire(e, id);
+    }
+
+    /// A tick's timer was armed.
+    pub(crate) fn tick_armed(&mut self, id: u64) {
+        self.ticks.insert(id);
     }
 
     /// An hrtimer other than a tick's fired.
@@ -223,6 +244,8 @@ impl Finder {
 
     pub(crate) fn finish(mut self) -> Found {
         self.kinds.by_function(&mut self.found);
+        let ticks = self.ticks;
+        self.found.extend(self.cancels.into_values().filter(|u| !ticks.contains(&u.id)));
         self.found.sort_by_key(|u| u.since_ns);
         Found { unseen: self.found, moved: self.moved, no_cancels: self.no_cancels }
     }

@@ -64,6 +64,16 @@ fn the_clock_event_says_for_what_it_is_programmed() {
 }
 
 #[test]
+fn a_tick_that_came_due_since_the_choice_is_no_timer_of_its_own() {
+    // The entry is at 100.001010; the tick's own timer was due 10 us before, and its interrupt is still to come.
+    let early = "          job-9       [000] d..1   100.000990: hrtimer_start: hrtimer=00000000aaaa0001 function=tick_nohz_handler expires=100001000000 softexpires=100001000000 mode=ABS
+          job-9       [000] d..1   100.000995: hrtimer_cancel: hrtimer=00000000aaaa0009
+";
+    let (piece, _) = period_with("7.3.4-1", &rearm(100_001_000_000), early);
+    assert_eq!((piece.hrtimer_ns, piece.stale_event_ns), (NEVER_NS, NEVER_NS));
+}
+
+#[test]
 fn without_that_a_cancelled_timer_counts_where_the_kernel_is_known_to_cancel_lazily() {
     for (release, of) in [
         ("7.3.4-1", (HRTICK_NS, Confidence::Bounded)),

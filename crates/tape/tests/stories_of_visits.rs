@@ -3,8 +3,8 @@
 //! kernel judged, which governor was asked, and the other inputs.
 
 use idlewise_madeinput::story::{
-    JIFFY, MS, OTHER_FN, PINNED, RUNNING, SLEEPS, Story, T, TICK, TIMER, US, WAITS, WHEEL, cpu, has, only,
-    polling_machine, stays, weakest, with_timer,
+    JIFFY, MS, OTHER_FN, PINNED, RUNNING, SLEEPS, Story, T, TICK, TICK_FN, TIMER, US, WAITS, WHEEL, cpu, has,
+    only, polling_machine, stays, tick_timer, weakest, with_timer,
 };
 use idlewise_model::{Confidence, HealthKind, NO_LATENCY_LIMIT_NS, Piece, PieceFlags, WakeCause};
 
@@ -56,6 +56,35 @@ fn a_tick_may_have_been_stopped_before_the_recording_until_a_stay_shows_it() {
     assert_eq!(known, [None, Some((true, true)), Some((true, true)), Some((false, false))]);
     let stopped = tape.inputs.iter().find(|i| i.name == "tick stopped").unwrap();
     assert_eq!(stopped.counts[Confidence::Bounded as usize], 1, "{:?}", stopped.counts);
+}
+
+#[test]
+fn a_stopped_tick_that_is_armed_for_the_time_of_the_next_one_is_not_started_again() {
+    let mut s = with_timer(200 * MS);
+    s.rest(0, TICK + MS);
+    s.tick_stop(0, TICK + MS);
+    s.arm(0, TICK + MS, tick_timer(0), TICK_FN, TICK + 20 * T);
+    s.idle(0, TICK + MS + US, 0);
+    s.exit(0, TICK + 2 * MS);
+    s.irq(0, TICK + 2 * MS + US, 9, "eth0", 10 * US);
+    // A wheel timer is due then. It fires, and the idle loop arms it for the next one.
+    s.arm(0, TICK + 2 * MS + 12 * US, tick_timer(0), TICK_FN, TICK + T);
+    s.idle(0, TICK + 2 * MS + 13 * US, 0);
+    s.timer_irq(0, TICK + T + US);
+    s.fire(0, TICK + T + 2 * US, tick_timer(0), TICK_FN, TICK + T + US);
+    s.timer_irq_end(0, TICK + T + 3 * US);
+    s.exit(0, TICK + T + 4 * US);
+    s.arm(0, TICK + T + 5 * US, tick_timer(0), TICK_FN, TICK + 20 * T);
+    s.idle(0, TICK + T + 6 * US, 0);
+    s.exit(0, TICK + T + 100 * US);
+    s.switch(0, TICK + T + 110 * US, RUNNING, 42);
+    let tape = s.tape();
+    let of = |p: &Piece| {
+        let bits = [PieceFlags::VISIT_START, PieceFlags::STOPPED_BEFORE, PieceFlags::STOPPED_AFTER];
+        bits.map(|bit| has(p, bit))
+    };
+    let stopped: Vec<_> = stays(&tape, 0).iter().map(of).collect();
+    assert_eq!(stopped, [[true, false, true], [false, true, true], [false, true, true]]);
 }
 
 #[test]

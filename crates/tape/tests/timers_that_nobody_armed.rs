@@ -83,6 +83,24 @@ fn a_periodic_timer_armed_before_the_recording_is_known_to_the_nanosecond() {
 }
 
 #[test]
+fn a_timer_that_is_cancelled_unseen_may_be_due_before_any_other() {
+    let mut s = ticked(1);
+    nap(&mut s, TICK + MS, 42);
+    s.arm(0, TICK + 2 * MS, TIMER, OTHER_FN, TICK + 3 * MS);
+    nap(&mut s, TICK + 2 * MS + 10 * US, 42);
+    s.cancel(0, TICK + 2 * MS + 200 * US, TIMER);
+    // Of another timer only this is recorded.
+    s.cancel(0, TICK + 6 * MS, TIMER + 1);
+    nap(&mut s, TICK + 7 * MS, 42);
+    let known: Vec<_> = waits(&s).iter().map(|w| w.1).collect();
+    let graded = [Confidence::Bounded, Confidence::Derived, Confidence::Derived];
+    assert_eq!(known, graded, "the second waits for a timer that is due before the cancel");
+    s.cancel(0, TICK + 8 * MS, tick_timer(0));
+    nap(&mut s, TICK + 9 * MS, 42);
+    assert!(waits(&s).last().unwrap().1 < Confidence::Bounded, "a tick's is not one that nobody armed");
+}
+
+#[test]
 fn a_timer_counts_for_the_cpu_on_which_it_fires() {
     // Since the interrupted CPU 1 is idle, the kernel arms the timer on CPU 0.
     let mut s = ticked(2);

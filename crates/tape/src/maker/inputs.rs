@@ -50,7 +50,11 @@ impl Maker<'_> {
             for block in c.pieces.blocks() {
                 for p in &*block? {
                     timers[p.timer_confidence() as usize] += 1;
-                    let stop = if p.flags.has(PieceFlags::TICK_KNOWN) { stop } else { stop.max(Confidence::Bounded) };
+                    let stop = if p.flags.has(PieceFlags::TICK_KNOWN) {
+                        stop
+                    } else {
+                        stop.max(Confidence::Bounded)
+                    };
                     stops[stop as usize] += 1;
                 }
             }
