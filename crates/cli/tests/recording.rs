@@ -550,6 +550,8 @@ fn a_guest_is_known_by_what_its_kernel_shows() {
     assert_eq!(of(&[("sys/hypervisor/type", "xen\n"), (clocks, "xen tsc\n")]), Some("Xen"));
     assert_eq!(of(&[(clocks, "hyperv_clocksource_tsc_page acpi_pm\n")]), Some("Hyper-V"));
     assert_eq!(of(&[("sys/class/dmi/id/sys_vendor", "QEMU\n"), (clocks, "arch_sys_counter\n")]), Some("KVM"));
+    let emulated = [("sys/class/dmi/id/sys_vendor", "QEMU\n"), (clocks, "tsc acpi_pm\n")];
+    assert_eq!(of(&emulated), Some("QEMU"), "x86 without KVM's clock");
     assert_eq!(of(&[("proc/cpuinfo", "flags\t\t: fpu hypervisor lahf_lm\n")]), Some(""), "nobody says which");
     assert_eq!(of(&[]), None);
 }

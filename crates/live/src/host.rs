@@ -40,7 +40,10 @@ impl Host {
             ("KVM", clocks.contains("kvm-clock")),
             ("Hyper-V", clocks.contains("hyperv")),
             ("VMware", vendor.starts_with("VMware")),
-            ("KVM", product.contains("KVM") || vendor.starts_with("QEMU")),
+            ("KVM", product.contains("KVM")),
+            // With KVM x86 has its clock; without, QEMU emulates the CPUs.
+            ("QEMU", vendor.starts_with("QEMU") && clocks.contains("tsc")),
+            ("KVM", vendor.starts_with("QEMU")),
         ];
         let known = known.iter().find(|(_, is)| *is).map(|(name, _)| *name);
         // x86 has a flag for it, a device tree a node.

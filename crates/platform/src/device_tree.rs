@@ -72,7 +72,8 @@ impl Platform {
         }
         notes.push("state 0 WFI is not in the tree: the kernel's driver adds it".to_owned());
         if !without.is_empty() {
-            notes.push(format!("CPUs {} name no idle states", cpu_list(&without)));
+            let cpus = if without.len() == 1 { "CPU" } else { "CPUs" };
+            notes.push(format!("no idle states that are enabled: {cpus} {}", cpu_list(&without)));
         }
         if !cpus.is_empty() {
             notes.push("CPUs are numbered in the order of the tree, as the kernel does from the one that it boots on".to_owned());
@@ -88,7 +89,13 @@ impl Platform {
             notes.push(format!("{words}: {}", domains.join(", ")));
         }
         if kinds.len() > 1 {
-            notes.push("the capacities of the clusters are not known: all taken as 1024".to_owned());
+            let per_clock = cpus.iter().any(|cpu| cpu.properties.contains_key("capacity-dmips-mhz"));
+            let why = if per_clock {
+                " (capacity-dmips-mhz is for a clock, whose rate the tree does not have)"
+            } else {
+                ""
+            };
+            notes.push(format!("the capacities of the clusters are not known: all taken as 1024{why}"));
         }
         let origin = Origin::File(PathBuf::from(name));
         let hz_note = "a device tree does not say".to_owned();
@@ -153,7 +160,7 @@ fn state(node: &Node) -> Result<(IdleState, StateInfo), String> {
         Some(_) => match node.number(property).and_then(|n| i64::try_from(n).ok()).filter(|n| *n <= NEVER_US)
         {
             Some(us) => Ok(Some(us)),
-            None => Err(format!("{property} is no number of 32 bits")),
+            None => Err(format!("{property} is no number of 32 bits; write an expression as its value")),
         },
     };
     let need = |value: Option<i64>, property: &str| value.ok_or_else(|| format!("no {property}"));

@@ -8,7 +8,7 @@ use crate::sysfs_line::STATES_MAX;
 const TOPOLOGY: [&str; 9] = ["Package", "Die", "L3", "Node", "Core", "CPU", "APIC", "X2APIC", "Mod"];
 /// Of these there is always one, whatever is hidden.
 const ALWAYS: [&str; 6] = ["Avg_MHz", "Busy%", "%Busy", "Bzy_MHz", "TSC_MHz", "CPU"];
-/// Shares of time that are no idle state's.
+/// Shares of time that are no idle state's; nor are `PKG_%` and `RAM_%`, during which a limit of power held.
 const NO_STATES: [&str; 3] = ["Busy", "CPUGFX", "Sched"];
 
 /// What the columns are.
@@ -89,7 +89,9 @@ impl Columns {
         let mut states: Vec<String> = Vec::new();
         for cell in cells {
             let name = cell.trim_end_matches(['%', '+', '-']);
-            let share = cell.ends_with('%') && !name.contains('%') && !NO_STATES.contains(&name);
+            let is_throttling = name.ends_with('_');
+            let no_state = name.contains('%') || is_throttling || NO_STATES.contains(&name);
+            let share = cell.ends_with('%') && !no_state;
             if (share || is_state(name)) && !states.iter().any(|s| s == name) {
                 states.push(name.to_owned());
             }

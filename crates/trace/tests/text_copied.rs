@@ -69,6 +69,17 @@ fn wrapped_lines_are_joined_at_any_width() {
 }
 
 #[test]
+fn a_workers_name_is_not_cut_off_as_a_files_name() {
+    let line = "kworker/0:1H-21    [000] d..2   100.000100: cpu_idle: state=1 cpu_id=0\n";
+    let waking = "kworker/u:1-21    [000] d..2   100.000300: sched_switch: prev_comm=kworker/u:1 prev_pid=21 prev_prio=120 \
+                  prev_state=S ==> next_comm=swapper/0 next_pid=0 next_prio=120\n";
+    let file = TraceFile::from_bytes(Path::new("text"), format!("{line}{waking}").into_bytes()).unwrap();
+    let mut events = file.events().unwrap();
+    let pids: Vec<_> = events.by_ref().map(|e| e.pid).collect();
+    assert_eq!((pids, events.comm(21)), (vec![21, 21], Some("kworker/u:1")));
+}
+
+#[test]
 fn quotation_marks_line_numbers_and_times_of_the_log_are_left_out() {
     same("quoted", &each(|_, line| format!("> {line}")));
     same("quoted without a blank", &each(|_, line| format!(">{line}")));

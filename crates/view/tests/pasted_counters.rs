@@ -351,6 +351,9 @@ fn logs_of_turbostat_are_read() {
     ]);
     assert_eq!((r.runs.len(), r.runs[0].all.usage, r.runs[1].all.states.len()), (2, None, 2), "{text}");
     assert!(text.contains("C1 ? ? 7.22 ? ?"), "{text}");
+    // How long limits of power held is no idle state.
+    let (r, _) = done(&["Avg_MHz\tBusy%\tC1%\tC6%\tPKG_%\tRAM_%\n60\t3.00\t7.00\t90.00\t40.00\t1.00\n"]);
+    assert_eq!(states(&r).iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["C1", "C6"]);
     // Hardware's residencies are no states of the kernel's.
     assert!(read(&["CPU\tBusy%\tCPU%c1\tCPU%c6\n-\t3.00\t7.00\t90.00\n"], None).is_err());
 }

@@ -200,8 +200,12 @@ fn bare(line: &[u8]) -> &[u8] {
     of_log(found).unwrap_or(found)
 }
 
-/// Behind `12:` or `file:12:` of `grep -n`; behind `file:`, `12-` or a time of the log only what is a trace.
+/// Behind `12:` or `file:12:` of `grep -n`; behind `file:`, `12-` or a time of the log only what is a trace. The colon in `kworker/0:2`
+/// is none of grep's.
 fn of_grep(text: &[u8]) -> Option<&[u8]> {
+    if text.starts_with(b"kworker/") {
+        return None;
+    }
     let word = text.iter().position(|b| matches!(b, b':' | b' ' | b'\t'))?;
     let numbered = |text: &'_ [u8]| digits(text).map(|(_, n)| n);
     if let Some(n) = numbered(text) {
