@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 
 use idlewise_governor::Inputs;
 use idlewise_model::{Asked, Confidence, CpuTape, NEVER_NS, PieceFlags, PiecesError, Tape, TapeCpu};
-use idlewise_platform::{Cluster, Platform};
+use idlewise_platform::Cluster;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::decision::Decision;
 use crate::decision_table::DecisionTable;
+use crate::own_table::is_of_another;
 use crate::tape_decisions::TapeDecisions;
 use idlewise_recording::decisions::Decided;
 use idlewise_recording::sidecar::InputsBeside;
@@ -56,7 +57,7 @@ pub fn taped(cpu: &CpuTape, cluster: &Cluster) -> Result<Vec<Inputs>, PiecesErro
 /// [`CommandError`] when the tape or the table cannot be read.
 pub fn compare(recording: &Recording) -> Result<Vec<InputAccuracy>, CommandError> {
     let mut known = match &recording.inputs {
-        Some(table) if table.file.exists() => of_table(table, &recording.machine)?,
+        Some(table) if table.file.exists() => of_table(table, recording)?,
         _ => BTreeMap::new(),
     };
     let mut graded = NAMES.map(|(name, _)| recording.tape.weakest(name) < Confidence::Bounded);
@@ -118,10 +119,14 @@ impl From<&Decided> for Truth {
     }
 }
 
-/// Those of a table, by CPU; without choices that were taken back, which no tape has.
-fn of_table(table: &InputsBeside, machine: &Platform) -> Result<BTreeMap<u32, Vec<Truth>>, CommandError> {
+/// Those of a table, by CPU; without choices that were taken back, which no tape has. None where it is of another recording.
+fn of_table(table: &InputsBeside, recording: &Recording) -> Result<BTreeMap<u32, Vec<Truth>>, CommandError> {
     let mut known: BTreeMap<u32, Vec<Truth>> = BTreeMap::new();
-    for part in DecisionTable::read_parts(&table.file, machine, None)? {
+    let parts = DecisionTable::read_parts(&table.file, &recording.machine, None)?;
+    if is_of_another(table, &recording.tape, &parts)?.is_some() {
+        return Ok(known);
+    }
+    for part in parts {
         let rows = part.rows.iter().filter(|row| row.given_up != Some(true));
         known.entry(part.cpu).or_default().extend(rows.map(|row| Truth {
             at_ns: row.start_ns,

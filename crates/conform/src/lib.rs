@@ -27,6 +27,7 @@ pub mod golden_file;
 pub mod input_accuracy;
 pub mod io_waits;
 pub mod own_governor;
+mod own_table;
 pub mod pelt;
 pub mod published;
 pub mod recorded_governors;

@@ -15,6 +15,7 @@ use crate::agreement::Agreement;
 use crate::decision::Source;
 use crate::decision_table::{DecisionTable, follow_all};
 use crate::follower::follow;
+use crate::own_table::is_of_another;
 use crate::published;
 use crate::trace_decisions::TraceDecisions;
 use idlewise_recording::decisions::{GovernorEvents, OF_KERNELS, PREFIX, RecordedDecisions};
@@ -82,7 +83,7 @@ pub fn of_recording(
     let mut all = Vec::new();
     if let Some(table) = &recording.inputs {
         let name = recording.tape.source.governor.as_str();
-        all.push(of_table(table, name, governor.as_ref(), &recording.machine)?);
+        all.push(of_table(table, name, governor.as_ref(), recording)?);
     }
     let usable = recording.tape.cpus.iter().find(|c| c.usable == TapeCpu::Usable);
     let period_ns = usable.map_or(TickGrid::period_of(250), |cpu| cpu.tick.period_ns);
@@ -91,13 +92,13 @@ pub fn of_recording(
     Ok(all)
 }
 
-/// The decisions of a table next to the trace, on every CPU of `machine`, made again by `governor`, which stands for the kernel's
+/// The decisions of a table next to the trace of `recording`, on every CPU of its machine, made again by `governor`, which stands for the kernel's
 /// `name` if it can be had.
 fn of_table(
     table: &InputsBeside,
     name: &str,
     governor: Result<&Governor, &NotKnown>,
-    machine: &Platform,
+    recording: &Recording,
 ) -> Result<RecordedGovernor, CommandError> {
     let mut recorded = RecordedGovernor {
         kernel_governor: name.to_owned(),
@@ -116,7 +117,7 @@ fn of_table(
         ));
         return Ok(recorded);
     }
-    let all = DecisionTable::read_parts(&table.file, machine, None)?;
+    let all = DecisionTable::read_parts(&table.file, &recording.machine, None)?;
     recorded.cpus = all.iter().map(|part| part.cpu).collect();
     recorded.cpus.dedup();
     for row in all.iter().flat_map(|part| &part.rows) {
@@ -124,10 +125,11 @@ fn of_table(
         recorded.given_up += u64::from(row.given_up == Some(true));
         recorded.refused += u64::from(row.rejected);
     }
-    recorded.result = match (&table.unproven, governor) {
-        (Some(why), _) => Err(NotKnown::because(NoteId::InputsIncomplete, why)),
-        (None, Ok(governor)) => sum(governor, &all)?,
-        (None, Err(why)) => Err(why.clone()),
+    recorded.result = match (is_of_another(table, &recording.tape, &all)?, &table.unproven, governor) {
+        (Some(why), _, _) => Err(why),
+        (None, Some(why), _) => Err(NotKnown::because(NoteId::InputsIncomplete, why)),
+        (None, None, Ok(governor)) => sum(governor, &all)?,
+        (None, None, Err(why)) => Err(why.clone()),
     };
     Ok(recorded)
 }
