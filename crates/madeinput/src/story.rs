@@ -19,6 +19,10 @@ pub const TICK: u64 = 10_000 * MS + 700;
 /// The function of the tick's timer, named in the file's symbols, and of another timer.
 pub const TICK_FN: u64 = 0xffff_ffff_8100_0100;
 pub const OTHER_FN: u64 = 0xffff_ffff_8100_0200;
+/// Wakes the task that armed a wheel timer to sleep.
+pub const SLEEP_FN: u64 = 0xffff_ffff_8100_0300;
+/// Wakes a worker for what somebody wanted done later.
+pub const WORK_FN: u64 = 0xffff_ffff_8100_0400;
 /// `TASK_RUNNING`, `TASK_INTERRUPTIBLE`, `TASK_UNINTERRUPTIBLE`.
 pub const RUNNING: u64 = 0;
 pub const SLEEPS: u64 = 1;
@@ -293,8 +297,13 @@ impl Story {
 
     /// The kernel reports a cancel, then the expiry.
     pub fn wheel_fires(&mut self, cpu: u32, ts: u64, id: u64, jiffies: u64) {
+        self.wheel_runs(cpu, ts, id, jiffies, OTHER_FN);
+    }
+
+    /// The same of a timer with this function.
+    pub fn wheel_runs(&mut self, cpu: u32, ts: u64, id: u64, jiffies: u64, function: u64) {
         self.tell(cpu, ts, "timer_cancel", &[id as i64]);
-        self.tell(cpu, ts, "timer_expire_entry", &[id as i64, jiffies as i64, OTHER_FN as i64]);
+        self.tell(cpu, ts, "timer_expire_entry", &[id as i64, jiffies as i64, function as i64]);
     }
 
     pub fn tick_stop(&mut self, cpu: u32, ts: u64) {
@@ -397,7 +406,10 @@ impl Story {
         }
         out.extend(0u32.to_le_bytes());
         self.write_formats(&mut out);
-        let symbols = format!("{TICK_FN:x} t tick_nohz_handler\n{OTHER_FN:x} t hrtimer_wakeup\n");
+        let symbols = format!(
+            "{TICK_FN:x} t tick_nohz_handler\n{OTHER_FN:x} t hrtimer_wakeup\n{SLEEP_FN:x} t process_timeout\n\
+             {WORK_FN:x} t delayed_work_timer_fn\n"
+        );
         out.extend((symbols.len() as u32).to_le_bytes());
         out.extend(symbols.as_bytes());
         out.extend(0u32.to_le_bytes());

@@ -218,6 +218,9 @@ pub struct HrtimerMode(pub u32);
 pub struct TimerFlags(pub u32);
 
 impl TimerFlags {
+    /// Those of a timer that stays on its CPU, which is not given.
+    pub const PINNED: Self = Self(0x10_0000);
+
     /// The CPU whose base holds the timer.
     #[must_use]
     pub fn cpu(self) -> u32 {
@@ -233,7 +236,7 @@ impl TimerFlags {
     /// A pinned timer stays on its CPU; since 6.9 the others may be run by another CPU.
     #[must_use]
     pub fn pinned(self) -> bool {
-        self.0 & 0x10_0000 != 0
+        self.0 & Self::PINNED.0 != 0
     }
 
     /// Whether a CPU waits for timers of the two in the same way.

@@ -30,6 +30,8 @@ pub(crate) struct Armed<'a> {
     upper: BTreeSet<u64>,
     /// Hrtimers whose expiry follows from those after it.
     by_period: BTreeSet<u64>,
+    /// Wheel timers that another CPU may have armed, for all that is known, where it may.
+    anybodys: BTreeSet<u64>,
     /// Hrtimers on `CLOCK_REALTIME`.
     realtime: BTreeSet<u64>,
     /// How often the offset of the trace clock has changed, and by how much in all, ns.
@@ -101,6 +103,7 @@ impl<'a> Armed<'a> {
             ticks: BTreeMap::new(),
             upper: BTreeSet::new(),
             by_period: BTreeSet::new(),
+            anybodys: BTreeSet::new(),
             realtime: BTreeSet::new(),
             changes: 0,
             moved_ns: 0,
@@ -233,6 +236,7 @@ impl<'a> Armed<'a> {
                 Expires::Jiffy { jiffy, kind: Some(flags) } => self.arm_wheel(u.id, u.cpu, jiffy, flags),
                 Expires::Jiffy { jiffy, kind: None } => {
                     self.local.arm(u.id, u.cpu, self.jiffy_at(u.cpu, jiffy));
+                    self.anybodys.insert(u.id);
                 }
             }
         }
@@ -266,6 +270,7 @@ impl<'a> Armed<'a> {
     fn disarm_wheel(&mut self, id: u64) {
         self.local.disarm(id);
         self.global.disarm(id);
+        self.anybodys.remove(&id);
     }
 
     fn hrtimer_fired(&mut self, e: &Event, hrtimer: u64, function: u64, now: i64) -> Fired {
@@ -353,7 +358,8 @@ impl<'a> Armed<'a> {
             let _ = self.due(cpu, ts_ns);
         }
         self.hrtimers.forget_before(cpu, stale);
-        let stale = if self.facts.wheel_cancels == 0 { now } else { stale };
+        let all_seen = self.facts.wheel_cancels + self.facts.wheel_expiries > 0;
+        let stale = if all_seen { stale } else { now };
         self.local.forget_before(cpu, stale);
         self.global.forget_before(cpu, stale);
     }
@@ -437,7 +443,7 @@ impl<'a> Armed<'a> {
         if self.facts.wheel_timers == 0 {
             return (NEVER_NS, known);
         }
-        let local = self.local.earliest(cpu);
+        let (local, first) = self.local.first(cpu);
         let own_global = self.global.earliest(cpu);
         let grid = self.facts.grid(cpu);
         let next_tick = grid.at_or_before(ts_ns) + grid.period_ns;
@@ -459,7 +465,8 @@ impl<'a> Armed<'a> {
         } else {
             moves && self.facts.cpus.len() > 1
         };
-        let guess = guess && !soon;
+        let migrates = self.facts.timer_migration || !self.facts.migration_known;
+        let guess = guess && !soon || migrates && wheel_at == local && self.anybodys.contains(&first);
         (wheel_at, if guess { known.max(Confidence::Bounded) } else { known })
     }
 }

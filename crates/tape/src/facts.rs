@@ -112,7 +112,9 @@ pub(crate) struct Facts {
     /// The same of wheel timers.
     pub(crate) wheel_timers: u64,
     pub(crate) wheel_cancels: u64,
+    pub(crate) wheel_expiries: u64,
     pub(crate) softirqs: u64,
+    pub(crate) softirq_raises: u64,
     pub(crate) tick_stops: u64,
     pub(crate) base_idles: u64,
     pub(crate) misses: u64,
@@ -189,9 +191,8 @@ impl Facts {
     /// How well it is known whether the tick of `cpu` is stopped: where visits are guesses, so is when it was started again.
     pub(crate) fn stops_known(&self, cpu: u32) -> Confidence {
         match self.tick_shown_by() {
-            _ if !self.would_show_stop(cpu) => Confidence::Bounded,
+            _ if !self.would_show_stop(cpu) || self.switches == 0 => Confidence::Bounded,
             Some(TickShownBy::Armings) => Confidence::Derived,
-            _ if self.switches == 0 && !self.tick_armed(cpu) => Confidence::Bounded,
             _ => Confidence::Recorded,
         }
     }
@@ -238,11 +239,19 @@ impl Facts {
 
     /// The same of the timer wheel.
     pub(crate) fn wheel_known(&self) -> Confidence {
-        match (self.wheel_timers, self.wheel_cancels) {
-            (0, _) if self.described.contains("timer:timer_start") => Confidence::Derived,
-            (0, _) | (MANY_ARMINGS.., 0) => Confidence::Bounded,
+        let many = self.wheel_timers >= MANY_ARMINGS;
+        let missing = |seen: u64, event: &str| many && seen == 0 && !self.described.contains(event);
+        match self.wheel_timers {
+            0 if !self.described.contains("timer:timer_start") => Confidence::Bounded,
+            _ if missing(self.wheel_cancels, "timer:timer_cancel") => Confidence::Bounded,
+            _ if missing(self.wheel_expiries, "timer:timer_expire_entry") => Confidence::Bounded,
             _ => Confidence::Derived,
         }
+    }
+
+    /// Whether the recording shows RCU's softirqs.
+    pub(crate) fn softirqs_recorded(&self) -> bool {
+        self.softirq_raises > 0 || self.described.contains("irq:softirq_raise")
     }
 
     /// Whether `function` handles the tick.

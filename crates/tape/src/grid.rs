@@ -53,14 +53,14 @@ pub(crate) fn find_grids(f: &mut Facts, machine_hz: Option<u32>) {
     let irqs: BTreeMap<u32, &[u64]> = f.cpus.iter().map(|(cpu, c)| (*cpu, c.timer_irqs.as_slice())).collect();
     if let Some((grid, own)) = by_interrupts(&irqs) {
         let how = format!("{}, from the times of timer interrupts", hz_words(grid.period_ns));
-        f.same_grid(grid, Confidence::Derived, how);
+        f.same_grid(grid, Confidence::Bounded, how);
         f.grids.extend(own);
         return;
     }
     let hz = machine_hz.unwrap_or(250);
     let why = if machine_hz.is_some() { "the platform's" } else { "assumed" };
     let seen: usize = ticks.values().map(|t| t.expiries.len() + t.handled.len()).sum();
-    let shows = if seen == 0 { "the trace shows no ticks" } else { "the trace shows too few ticks" };
+    let shows = if seen == 0 { "the trace shows no grid of ticks" } else { "the trace shows too few ticks" };
     let how = format!("HZ {hz} ({why}), phase 0 assumed: {shows}");
     f.same_grid(TickGrid::from_hz(hz), Confidence::Assumed, how);
 }

@@ -44,6 +44,8 @@ pub(crate) struct Survey<'a> {
     wheel: Wheel,
     jiffies: Vec<(u64, u64)>,
     last_ticks: BTreeMap<u32, LastTick>,
+    /// By function of wheel timers, whether it wakes the task that armed them.
+    sleepers: BTreeMap<u64, bool>,
 }
 
 /// What was last seen of a CPU's tick.
@@ -86,6 +88,7 @@ impl<'a> Survey<'a> {
             wheel: Wheel::default(),
             jiffies: Vec::new(),
             last_ticks: BTreeMap::new(),
+            sleepers: BTreeMap::new(),
         }
     }
 
@@ -149,6 +152,7 @@ impl<'a> Survey<'a> {
                 seen.switches_to_idle += u64::from(next_pid == 0);
             }
             EventKind::SoftirqEntry { .. } => f.softirqs += 1,
+            EventKind::SoftirqRaise { .. } => f.softirq_raises += 1,
             EventKind::TickStop { .. } => f.tick_stops += 1,
             EventKind::TimerBaseIdle { .. } => f.base_idles += 1,
             EventKind::PmQosUpdateTarget { .. } => f.qos_changes += 1,
@@ -165,13 +169,19 @@ impl<'a> Survey<'a> {
             EventKind::HrtimerStart { hrtimer, function, expires, .. } => {
                 f.armings += 1;
                 if self.is_tick(function, events) {
-                    self.finder.tick_armed(hrtimer);
+                    self.finder.tick_armed(event, hrtimer, expires);
                     self.tick_armed(event, expires);
                 }
             }
             EventKind::HrtimerCancel { .. } => f.cancels += 1,
             EventKind::HrtimerRearm { .. } => f.rearms += 1,
-            EventKind::TimerCancel { .. } | EventKind::TimerExpireEntry { .. } => f.wheel_cancels += 1,
+            EventKind::TimerCancel { .. } => f.wheel_cancels += 1,
+            EventKind::TimerExpireEntry { function, .. } => {
+                f.wheel_expiries += 1;
+                if !self.is_sleepers(function, events) {
+                    self.finder.of_no_task(event.cpu);
+                }
+            }
             EventKind::HrtimerExpireEntry { hrtimer, function, now } => {
                 self.hrtimer_fired(event, hrtimer, function, now, events)
             }
@@ -194,6 +204,7 @@ impl<'a> Survey<'a> {
             *offset = (*offset).max(now.wrapping_sub(event.ts_ns as i64));
         } else {
             self.offsets.handler(event.ts_ns, now);
+            self.finder.clock(event, now);
         }
         if self.is_tick(function, events) {
             let handled = &mut self.facts.cpus.entry(event.cpu).or_default().ticks.handled;
@@ -235,6 +246,12 @@ impl<'a> Survey<'a> {
     fn is_tick(&mut self, function: u64, events: &Events<'_>) -> bool {
         let named = || events.symbol(function).is_some_and(is_tick_handler);
         *self.facts.tick_functions.entry(function).or_insert_with(named)
+    }
+
+    /// Whether wheel timers of `function` may be those of tasks that sleep until then. All may be where the trace does not name functions.
+    fn is_sleepers(&mut self, function: u64, events: &Events<'_>) -> bool {
+        let named = || events.symbol(function).is_none_or(|name| name == "process_timeout");
+        *self.sleepers.entry(function).or_insert_with(named)
     }
 
     /// Whether anything tells when a CPU was idle: idle events, or in a trace without any, switches to the idle task.

@@ -59,8 +59,11 @@ pub(crate) struct Finder {
     found: Vec<Unseen>,
     /// Hrtimers that nobody was seen to arm, by timer and time of their cancel, ns.
     cancels: BTreeMap<(u64, u64), Unseen>,
-    /// Timers of ticks.
+    /// The ids of timers that are ticks of CPUs.
     ticks: BTreeSet<u64>,
+    stopped_ticks: StoppedTicks,
+    /// What stopped ticks show of wheel timers that nobody was seen to arm, by their place in `found`.
+    waited_for: BTreeMap<usize, TimerFlags>,
     kinds: Kinds,
     /// Hrtimers that fired on another CPU than they were armed on: id and time of arming, then the CPU that they fired
     /// on.
@@ -152,6 +155,8 @@ impl Finder {
                 if let Some(cpu) = seen.cancelled.take() {
                     let kind = self.kinds.of(timer, function, self.found.len());
                     let expires = Expires::Jiffy { jiffy: now, kind };
+                    let waited_for = self.stopped_ticks.waited_for(e, cpu, seen.last_ns);
+                    self.waited_for.extend(waited_for.map(|flags| (self.found.len(), flags)));
                     self.handling.insert(e.cpu, self.found.len());
                     self.found.push(Unseen { id: timer, cpu, since_ns: seen.last_ns, expires });
                 }
@@ -198,9 +203,15 @@ impl Finder {
         let _ = self.cancelled_to_expire(e, id);
     }
 
-    /// A tick's timer was armed.
-    pub(crate) fn tick_armed(&mut self, id: u64) {
+    /// A tick's timer was armed for `expires`.
+    pub(crate) fn tick_armed(&mut self, e: &Event, id: u64, expires: i64) {
         self.ticks.insert(id);
+        self.stopped_ticks.armed(e, expires);
+    }
+
+    /// An hrtimer's handler was given this time, ns on the timers' clock.
+    pub(crate) fn clock(&mut self, e: &Event, now: i64) {
+        self.stopped_ticks.clock_offset = Some(now.saturating_sub(e.ts_ns.cast_signed()));
     }
 
     /// An hrtimer other than a tick's fired.
@@ -227,6 +238,11 @@ impl Finder {
         seen.disarm(e);
     }
 
+    /// The timer whose handler runs on `cpu` was armed by another than whom it wakes: a worker, say, takes up anybody's work.
+    pub(crate) fn of_no_task(&mut self, cpu: u32) {
+        self.handling.remove(&cpu);
+    }
+
     /// A timer's handler that wakes a task was most likely armed by that task, when it ran last.
     fn wakes(&mut self, e: &Event, pid: i32) {
         let Some(unseen) = self.handling.get(&e.cpu).and_then(|i| self.found.get_mut(*i)) else { return };
@@ -244,10 +260,47 @@ impl Finder {
 
     pub(crate) fn finish(mut self) -> Found {
         self.kinds.by_function(&mut self.found);
+        for (n, flags) in self.waited_for {
+            if let Some(Unseen { expires: Expires::Jiffy { kind, .. }, .. }) = self.found.get_mut(n) {
+                kind.get_or_insert(flags);
+            }
+        }
         let ticks = self.ticks;
         self.found.extend(self.cancels.into_values().filter(|u| !ticks.contains(&u.id)));
         self.found.sort_by_key(|u| u.since_ns);
         Found { unseen: self.found, moved: self.moved, no_cancels: self.no_cancels }
+    }
+}
+
+/// For when each CPU's tick was armed while it was stopped: the next wheel timer that it waits for.
+#[derive(Debug, Default)]
+struct StoppedTicks {
+    /// The timers' clock less the trace's, ns, once it was seen.
+    clock_offset: Option<i64>,
+    /// By CPU, when it was armed, ns, and for when on the timers' clock: only those that none behind them goes beyond.
+    farthest: BTreeMap<u32, Vec<(u64, i64)>>,
+}
+
+/// No tick that goes on is armed for so long ahead, ns.
+const STOPPED_NS: i64 = 10_500_000;
+
+impl StoppedTicks {
+    fn armed(&mut self, e: &Event, expires: i64) {
+        let now = self.clock_offset.map(|offset| e.ts_ns.cast_signed().saturating_add(offset));
+        if now.is_some_and(|now| expires > now.saturating_add(STOPPED_NS)) {
+            let of = self.farthest.entry(e.cpu).or_default();
+            while of.pop_if(|(_, before)| *before <= expires).is_some() {}
+            of.push((e.ts_ns, expires));
+        }
+    }
+
+    /// Whether `cpu` waited for a timer that was armed from `since_ns` on, and is run by `e`. It did not if its tick was armed for later;
+    /// then any CPU may look after the timer.
+    fn waited_for(&self, e: &Event, cpu: u32, since_ns: u64) -> Option<TimerFlags> {
+        let of = self.farthest.get(&cpu)?;
+        let (_, farthest) = of.get(of.partition_point(|(at_ns, _)| *at_ns < since_ns))?;
+        let now = e.ts_ns.cast_signed().saturating_add(self.clock_offset?);
+        Some(if *farthest > now { TimerFlags::default() } else { TimerFlags::PINNED })
     }
 }
 

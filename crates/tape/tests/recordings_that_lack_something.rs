@@ -199,7 +199,8 @@ fn without_timer_events_the_timer_is_the_one_that_woke_and_a_bound_elsewhere() {
     assert_eq!((c.hrtimer_ns, c.wheel_ns), (NEVER_NS, NEVER_NS), "none was seen afterwards");
     assert_eq!(
         [a, b, c].map(|p| p.timer_confidence()),
-        [Confidence::Bounded, Confidence::Derived, Confidence::Assumed]
+        [Confidence::Bounded, Confidence::Bounded, Confidence::Assumed],
+        "the second may have been a tick, whose grid is assumed"
     );
     let how = &tape.inputs.iter().find(|i| i.name == "sleep length").unwrap().how;
     assert!(how.contains("no hrtimer events"), "{how}");
@@ -307,6 +308,39 @@ fn without_sched_events_a_stop_just_before_the_entry_counts_for_it() {
     assert!(p.flags.has(PieceFlags::VISIT_START | PieceFlags::TICK_KNOWN));
     assert!(p.flags.has(PieceFlags::STOPPED_AFTER));
 }
+#[test]
+fn without_softirqs_any_tick_that_goes_on_may_be_kept_for_rcu() {
+    let known = |without: &'static str| {
+        let mut s = with_timer(200 * MS).without(without);
+        s.rest(0, TICK + MS);
+        s.idle(0, TICK + MS, 0);
+        s.exit(0, TICK + MS + 50 * US);
+        s.switch(0, TICK + MS + 60 * US, RUNNING, 42);
+        s.rest(0, TICK + 2 * MS);
+        s.tick_stop(0, TICK + 2 * MS);
+        s.idle(0, TICK + 2 * MS, 0);
+        s.exit(0, TICK + 20 * MS);
+        s.switch(0, TICK + 20 * MS + 9 * US, RUNNING, 42);
+        stays(&s.tape(), 0).iter().map(|p| p.timer_confidence() < Confidence::Bounded).collect::<Vec<_>>()
+    };
+    assert_eq!(known("xen"), [true, true]);
+    assert_eq!(known("softirq"), [false, true], "one that was stopped is not");
+}
+
+#[test]
+fn a_late_tick_looks_like_a_stopped_one_and_makes_no_stop_certain() {
+    let mut s = with_timer(200 * MS).without("tick_stop");
+    s.base_idle(1, TICK, 1);
+    s.rest(0, TICK + MS);
+    s.idle(0, TICK + MS, 0);
+    s.exit(0, TICK + T + 3 * MS);
+    s.switch(0, TICK + T + 3 * MS + 9 * US, RUNNING, 42);
+    let t = s.tape();
+    let p = stays(&t, 0)[0];
+    assert!(p.flags.has(PieceFlags::STOPPED_AFTER) && !p.flags.has(PieceFlags::TICK_KNOWN));
+    assert_eq!(weakest(&t, "tick stopped"), Confidence::Bounded);
+}
+
 #[test]
 fn after_a_gap_a_stopped_tick_is_forgotten() {
     let mut s = with_timer(200 * MS);

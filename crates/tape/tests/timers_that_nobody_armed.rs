@@ -198,5 +198,27 @@ fn else_it_is_of_the_kind_of_all_timers_of_its_function() {
     assert_eq!(waits_for_wheel(|s| other(s, 1, DEFERRABLE)), (None, Confidence::Derived));
     assert_eq!(waits_for_wheel(|s| other(s, 1, PINNED)), (fires, Confidence::Derived));
     let both = |s: &mut Story| (other(s, 1, DEFERRABLE), other(s, 2, PINNED)).0;
-    assert_eq!(waits_for_wheel(both).0, fires, "most are timers that an idle CPU waits for");
+    let found = waits_for_wheel(both);
+    assert_eq!(found.0, fires, "most are timers that an idle CPU waits for");
+    assert_eq!(found.1, Confidence::Bounded, "another CPU may look after it");
+}
+
+#[test]
+fn a_sleeper_armed_its_wheel_timer_when_it_ran_last_a_worker_did_not() {
+    let known = |function| {
+        let mut s = ticked(1);
+        nap(&mut s, TICK + MS, 42);
+        s.switch(0, TICK + 2 * MS, RUNNING, 7);
+        nap(&mut s, TICK + 2 * MS + 50 * US, 42);
+        s.tick(0, TICK + 4 * T, TICK + 4 * T);
+        s.wheel_runs(0, TICK + 4 * T + 10 * US, WHEEL + 64, JIFFY + 4, function);
+        s.waking(0, TICK + 4 * T + 11 * US, 7, 0);
+        let tape = s.tape();
+        stays(&tape, 0)
+            .iter()
+            .map(|p| p.start_ns.saturating_add_signed(p.wheel_ns) == TICK + 4 * T)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(known(SLEEP_FN), [false, true]);
+    assert_eq!(known(WORK_FN), [true, true]);
 }

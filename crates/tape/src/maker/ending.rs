@@ -27,10 +27,11 @@ impl Maker<'_> {
         let (mut programmed, mut wakes) = ([0; 4], [0; 4]);
         for (cpu, mut c) in std::mem::take(&mut self.cpus) {
             let tick = self.facts.grid(cpu);
-            rcu::mark(&mut c.stays.rest, tick, &c.rcu_requests, &c.rcu_runs);
+            rcu::mark(&mut c.stays.rest, tick, self.facts.softirqs_recorded(), &c.rcu_requests, &c.rcu_runs);
             if !self.facts.hrtimers() {
                 let mut next_at = NEVER_NS;
-                self.spool.backwards(&mut c.stays, |pieces| bound_timers(pieces, &mut next_at))?;
+                let grid = self.facts.grid_known(cpu);
+                self.spool.backwards(&mut c.stays, |pieces| bound_timers(pieces, &mut next_at, grid))?;
             }
             let tape = CpuTape {
                 cpu,
@@ -86,8 +87,8 @@ impl Maker<'_> {
 
 /// Without hrtimer events: the next timer at an entry is the one that ended the wait, or, where something else did,
 /// the next timer that was seen to end one on this CPU. It was certainly not earlier.
-/// `next_at` is that timer's expiry as seen from behind `pieces`.
-fn bound_timers(pieces: &mut [Piece], next_at: &mut i64) {
+/// `next_at` is that timer's expiry as seen from behind `pieces`; `grid` is how well the ticks are known, which may be taken for it.
+fn bound_timers(pieces: &mut [Piece], next_at: &mut i64, grid: Confidence) {
     for piece in pieces.iter_mut().rev() {
         let wake_at = piece.start_ns.saturating_add(piece.wake_ns) as i64;
         let timer = piece.cause.is_timer() && piece.cause != WakeCause::Tick;
@@ -101,7 +102,7 @@ fn bound_timers(pieces: &mut [Piece], next_at: &mut i64) {
             piece.hrtimer_ns = rel;
         }
         piece.flags.set_timer_confidence(match (timer, *next_at) {
-            (true, _) => Confidence::Derived,
+            (true, _) => grid.clamp(Confidence::Derived, Confidence::Bounded),
             (false, NEVER_NS) => Confidence::Assumed,
             (false, _) => Confidence::Bounded,
         });

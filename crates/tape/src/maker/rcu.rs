@@ -29,8 +29,14 @@ pub(super) fn horizon_ns(grid: TickGrid) -> u64 {
 ///
 /// The softirq also runs for other CPUs' callbacks: then it has little to do, and so had the one before the stay. Which of the
 /// two it was is never certain. Nor is it what the stays waited for that began before the one which only the tick ended, and did not
-/// stop their tick.
-pub(super) fn mark(pieces: &mut [Piece], grid: TickGrid, requests: &[RcuRequest], runs: &[RcuRun]) {
+/// stop their tick. Where such softirqs are not recorded, that holds for all that did not.
+pub(super) fn mark(
+    pieces: &mut [Piece],
+    grid: TickGrid,
+    recorded: bool,
+    requests: &[RcuRequest],
+    runs: &[RcuRun],
+) {
     for piece in pieces {
         if piece.flags.has(PieceFlags::STOPPED_AFTER) {
             continue;
@@ -47,7 +53,7 @@ pub(super) fn mark(pieces: &mut [Piece], grid: TickGrid, requests: &[RcuRequest]
         let needed = asked && has_callbacks(piece.start_ns, grid, runs);
         piece.flags.set(PieceFlags::TICK_NEEDED, needed);
         let until_tick_ns = tick_ns.wrapping_sub(piece.start_ns).cast_signed();
-        if may_have && piece.hrtimer_ns.min(piece.wheel_ns) > until_tick_ns {
+        if (may_have || !recorded) && piece.hrtimer_ns.min(piece.wheel_ns) > until_tick_ns {
             let known = piece.timer_confidence();
             piece.flags.set_timer_confidence(known.max(Confidence::Bounded));
             let at_most = known < Confidence::Bounded || piece.flags.has(PieceFlags::TIMER_AT_MOST);

@@ -82,7 +82,8 @@ impl Maker<'_> {
             let latest = seen.first.map_or(exit_ns, |(_, ts)| ts);
             if let Some(tick) = tick_behind(grid, piece.start_ns, latest, declared_ns) {
                 wake_at = tick.clamp(piece.start_ns, exit_ns);
-                wake_known = Some(self.facts.at_best(Confidence::Derived));
+                let known = self.facts.grid_known(cpu).clamp(Confidence::Derived, Confidence::Bounded);
+                wake_known = Some(self.facts.at_best(known));
                 if piece.cause == WakeCause::Timer {
                     piece.cause = WakeCause::Tick;
                 }
@@ -112,15 +113,19 @@ impl Maker<'_> {
         piece.flags.set(PieceFlags::REJECTED, refused);
         let late_ns = grid.after(piece.start_ns).saturating_add(declared_ns + TICK_SLACK_NS);
         let spanned = late_ns < wake_at;
-        if !piece.flags.has(PieceFlags::TICK_KNOWN) || spanned && self.facts.tick_stops == 0 {
-            piece.flags.set(PieceFlags::STOPPED_AFTER, spanned);
-        }
-        if spanned && !piece.flags.has(PieceFlags::TICK_KNOWN) && self.facts.would_show_stop(cpu) {
+        let known = piece.flags.has(PieceFlags::TICK_KNOWN);
+        if spanned && !known && self.facts.would_show_stop(cpu) {
             // Nothing stopped it in sight: it was stopped before the recording, or what was lost of it, began or went on.
-            piece.flags.set(PieceFlags::STOPPED_BEFORE, true);
-            piece.flags.set(PieceFlags::TICK_KNOWN, true);
+            let all = PieceFlags::STOPPED_BEFORE | PieceFlags::STOPPED_AFTER | PieceFlags::TICK_KNOWN;
+            piece.flags.set(all, true);
             let c = self.cpu(cpu);
             (c.tick_seen, c.stopped, c.stopped_before) = (true, true, true);
+        } else if !known {
+            piece.flags.set(PieceFlags::STOPPED_AFTER, spanned);
+        } else if spanned && self.facts.tick_stops == 0 && !piece.flags.has(PieceFlags::STOPPED_AFTER) {
+            // A late tick looks the same.
+            piece.flags.set(PieceFlags::STOPPED_AFTER, true);
+            piece.flags.set(PieceFlags::TICK_KNOWN, false);
         }
         let together_ns = self.together_ns + reach_ns(&piece, Some(self.cpu(cpu).told_to_ns));
         if together_ns >= LONGEST_TOGETHER_NS {
@@ -138,6 +143,8 @@ impl Maker<'_> {
             self.ungoverned.0 += 1;
             self.ungoverned.1 += piece.stay_ns();
         }
+        // Polling ends without one, too.
+        let interrupted = seen.first.is_some() || !polling;
         let c = self.cpu(cpu);
         if piece.cause == WakeCause::Tick {
             let from = inside.unwrap_or(exit_ns);
@@ -153,7 +160,7 @@ impl Maker<'_> {
         c.stays.rest.push(piece);
         c.programmed[stay.programmed as usize] += 1;
         c.wakes[wake_known as usize] += 1;
-        if !visit_end && c.now_ns.is_none() {
+        if !visit_end && c.now_ns.is_none_or(|now| interrupted && now < start_ns) {
             c.now_ns = Some(exit_ns.max(seen.handled_ns));
         }
         self.make_room(cpu);
@@ -169,7 +176,7 @@ impl Maker<'_> {
             while let Some(block) =
                 self.spool.due(&mut c.stays, newest_ns.saturating_sub(rcu::horizon_ns(grid)))
             {
-                rcu::mark(block, grid, &c.rcu_requests, &c.rcu_runs);
+                rcu::mark(block, grid, self.facts.softirqs_recorded(), &c.rcu_requests, &c.rcu_runs);
                 let marked_ns = block.last().map_or(0, |p| p.start_ns);
                 if !self.spool.take(&mut c.stays) {
                     break;

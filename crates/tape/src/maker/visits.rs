@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! When the idle task runs, and its entries into idle states.
 
-use idlewise_model::{Event, HealthKind, IdleTable, MAX_STATES, Piece, PieceFlags, WakeCause};
+use idlewise_model::{Confidence, Event, HealthKind, IdleTable, MAX_STATES, Piece, PieceFlags, WakeCause};
 
 use super::cpu::Stay;
 use super::{Maker, clip, place};
@@ -11,6 +11,9 @@ use crate::io_waits::is_uninterruptible;
 
 /// Without sched events: idle again this soon after the last handler means that no task ran in between.
 pub(super) const SAME_VISIT_NS: u64 = 20_000;
+
+/// From the switch to the idle task, or the last handler, to the entry; ns, as a rule.
+const CLEAR_NS: u64 = 50_000;
 
 impl Maker<'_> {
     pub(super) fn switch(&mut self, e: &Event, prev_pid: i32, prev_state: u64, next_pid: i32) {
@@ -140,8 +143,11 @@ impl Maker<'_> {
         flags.set(PieceFlags::STOPPED_AFTER, stopped_after);
         flags.set(PieceFlags::TICK_KNOWN, stops_known && c.tick_seen);
         flags.set(PieceFlags::AFTER_GAP, c.gap);
-        flags.set_timer_confidence(timers.confidence);
-        flags.set(PieceFlags::TIMER_AT_MOST, timers.at_most);
+        // What happened meanwhile is not recorded, and may have set the kernel's clock.
+        let unclear = c.now_ns.is_some_and(|now| ts_ns.saturating_sub(now.max(c.told_to_ns)) > CLEAR_NS);
+        let least = if unclear { Confidence::Bounded } else { Confidence::Recorded };
+        flags.set_timer_confidence(timers.confidence.max(least));
+        flags.set(PieceFlags::TIMER_AT_MOST, timers.at_most || unclear);
         c.first_of_visit = false;
         c.gap = false;
         let piece = Piece {
