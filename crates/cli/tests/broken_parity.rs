@@ -15,30 +15,6 @@ fn replay(trace: &Path, machine: &Path) -> (Option<i32>, String) {
     (output.status.code(), String::from_utf8(output.stderr).unwrap())
 }
 
-/// Decisions of menu in another guest, with the times of idle entries of CPU 0 in `trace`.
-fn decisions_at_entries_of(trace: &Path) -> String {
-    let table =
-        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../view/tests/inputs/menu.csv"))
-            .unwrap();
-    let output = idlewise(&["convert", trace.to_str().unwrap(), "--to", "text", "-o", "-"]);
-    let text = String::from_utf8(output.stdout).unwrap();
-    let is_entry =
-        |l: &&str| l.contains("cpu_id=0") && l.contains("cpu_idle:") && !l.contains("state=4294967295");
-    let mut entries = text.lines().filter(is_entry).map(|l| {
-        let stamp = l.split_once(": cpu_idle:").unwrap().0.rsplit(' ').next().unwrap();
-        let (s, fraction) = stamp.split_once('.').unwrap();
-        format!("{s}{fraction:0<9}")
-    });
-    let moved = |row: &str| {
-        let mut cells: Vec<String> = row.split(',').map(str::to_owned).collect();
-        if let Some(ts_ns) = (cells[0] == "0").then(|| entries.next()).flatten() {
-            cells[1] = ts_ns;
-        }
-        cells.join(",")
-    };
-    table.lines().map(moved).collect::<Vec<_>>().join("\n") + "\n"
-}
-
 #[test]
 fn replay_of_recorded_inputs_that_another_governor_would_have_answered_fails() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -55,7 +31,7 @@ fn replay_of_recorded_inputs_that_another_governor_would_have_answered_fails() {
         (output.status.code(), said, String::from_utf8(output.stdout).unwrap())
     };
     let inputs = folder.path().join("s.inputs.csv");
-    fs::write(&inputs, decisions_at_entries_of(&trace)).unwrap();
+    fs::write(&inputs, idlewise_testkit::decisions_of_sleeploop()).unwrap();
     for (governor, status) in [("menu", 0), ("shallow", 1)] {
         let (code, said, answer) = replay(governor, &[]);
         assert_eq!(code, Some(status), "{said}");

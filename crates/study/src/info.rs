@@ -414,9 +414,9 @@ const INPUTS: [Need; 7] = [
     },
     Need {
         name: "tick stopped",
-        from: &["tick_stop"],
+        from: &["tick_stop", "timer_base_idle", "hrtimer_start"],
         better: &["tick_stop"],
-        instead: "idle periods that span a tick",
+        instead: "timer_base_idle from 6.9 on, else for when the tick's timer is armed, else idle periods that span a tick",
     },
     Need {
         name: "utilisation",

@@ -50,6 +50,23 @@ pub fn known(platform: &str, governor: &str) -> RecordingOptions {
     }
 }
 
+/// Decisions of menu in a guest with Linux 6.18, those of CPU 0 at the times of the first idle entries of `sleeploop.dat`.
+///
+/// # Panics
+/// If a file of the tree is missing.
+pub fn decisions_of_sleeploop() -> String {
+    let tree = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let table = std::fs::read_to_string(tree.join("crates/view/tests/inputs/menu.csv")).unwrap();
+    let recording = open(&tree.join("tests/data/sleeploop.dat"), "kvm-guest", "menu");
+    let mut entries = recording.tape.cpus[0].pieces.to_vec().unwrap().into_iter();
+    let moved = |row: &str| {
+        let Some(("0", rest)) = row.split_once(',') else { return row.to_owned() + "\n" };
+        let (_, cells) = rest.split_once(',').unwrap();
+        format!("0,{},{cells}\n", entries.next().unwrap().start_ns)
+    };
+    table.lines().map(moved).collect()
+}
+
 pub fn open(path: &Path, platform: &str, governor: &str) -> Recording {
     Recording::open(path, &known(platform, governor)).unwrap()
 }

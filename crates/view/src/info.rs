@@ -48,10 +48,11 @@ fn file_lines(i: &Info) -> Vec<Line> {
     }
     let clock = if i.clock.is_empty() { "not named" } else { &i.clock };
     let first = format!("{}.{:09}", i.first_ns / 1_000_000_000, i.first_ns % 1_000_000_000);
-    out.push(Line::new(
-        "time",
-        format!("{} from {first} s, clock {clock}; {} events", span(i.span_ns), i.events),
-    ));
+    let time = match i.events {
+        0 => format!("no events; clock {clock}"),
+        n => format!("{} from {first} s, clock {clock}; {n} events", span(i.span_ns)),
+    };
+    out.push(Line::new("time", time));
     if !i.other_instances.is_empty() {
         out.push(Line::new("instances", format!("not supported: {}", i.other_instances.join(", "))));
     }

@@ -11,6 +11,7 @@ use idlewise_model::{Confidence, NEVER_NS};
 use idlewise_recording::{Recording, RecordingOptions};
 use idlewise_study::info::info;
 use idlewise_study::replay::{ReplayRequest, replay};
+use idlewise_testkit::decisions_of_sleeploop as table;
 use idlewise_view as view;
 
 /// A recording with a side-car that ends with `more`, and `table` beside it.
@@ -24,10 +25,6 @@ fn beside(folder: &Path, more: &str, table: Option<&str>) -> PathBuf {
         fs::write(folder.join("s.inputs.csv"), table).unwrap();
     }
     path
-}
-
-fn table() -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/inputs/menu.csv")).unwrap()
 }
 
 fn of(path: PathBuf, kernel_governor: Option<&str>) -> idlewise_study::replay::ReplayReport {

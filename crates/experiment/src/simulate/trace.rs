@@ -59,6 +59,8 @@ pub(crate) struct Tracer<W: Write> {
     running: Vec<i32>,
     /// Tasks that wait for I/O.
     in_io: BTreeSet<i32>,
+    /// Tasks that have not been queued yet.
+    new: BTreeSet<i32>,
     grid: TickGrid,
     interrupts: Interrupts,
     /// On the machine's clock.
@@ -170,6 +172,7 @@ impl<W: Write> Tracer<W> {
             cpus: meta.cpus.clone(),
             running: vec![IDLE; meta.cpus.len()],
             in_io: BTreeSet::new(),
+            new: BTreeSet::new(),
             grid: machine.grid,
             interrupts: Interrupts::of(machine),
             now_ns: UPTIME_NS,
@@ -278,14 +281,18 @@ impl<W: Write> Watch for Tracer<W> {
                     self.names.comms.resize(at + 1, String::new());
                 }
                 self.names.comms[at] = name;
+                self.new.insert(pid(Some(task)));
             }
             SimEvent::Waking { task, target } => {
                 let (pid, target_cpu) = (pid(Some(task)), self.number(target));
-                self.write(cpu, runs, EventKind::SchedWaking { pid, target_cpu });
+                let new = self.new.remove(&pid);
+                if !new {
+                    self.write(cpu, runs, EventKind::SchedWaking { pid, target_cpu });
+                }
                 if self.in_io.remove(&pid) {
                     self.write(cpu, runs, EventKind::SchedBlockedReason { pid, io_wait: true });
                 }
-                self.write(cpu, runs, EventKind::SchedWakeup { pid, target_cpu, new: false });
+                self.write(cpu, runs, EventKind::SchedWakeup { pid, target_cpu, new });
             }
             SimEvent::Migrated { task, from, to } => {
                 let (orig_cpu, dest_cpu) = (self.number(from), self.number(to));
@@ -355,7 +362,10 @@ impl<W: Write> Watch for Tracer<W> {
             SimEvent::WheelCancelled { task } => {
                 self.write(cpu, runs, EventKind::TimerCancel { timer: task_timer(task) });
             }
-            SimEvent::WheelRuns => self.write(cpu, runs, EventKind::SoftirqEntry { vec: TIMER_SOFTIRQ }),
+            SimEvent::WheelRuns => {
+                self.write(cpu, runs, EventKind::SoftirqRaise { vec: TIMER_SOFTIRQ });
+                self.write(cpu, runs, EventKind::SoftirqEntry { vec: TIMER_SOFTIRQ });
+            }
             SimEvent::WheelExpired { task } => {
                 let now = self.jiffies(at_ns);
                 let kind = EventKind::TimerExpireEntry { timer: task_timer(task), function: TIMEOUT, now };
