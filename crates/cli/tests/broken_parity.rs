@@ -38,7 +38,7 @@ fn replay_of_recorded_inputs_that_another_governor_would_have_answered_fails() {
         assert_eq!(said.contains("not the kernel's choices: shallow"), status == 1, "{said}");
         assert_eq!(answer.contains("WARNING") && answer.contains("trust: poor"), status == 1, "{answer}");
     }
-    // Those of another recording say nothing about this one.
+    // A table of another recording says nothing about this one.
     fs::copy(here.join("../view/tests/inputs/menu.csv"), &inputs).unwrap();
     let (code, said, answer) = replay("shallow", &["-v"]);
     assert_eq!(code, Some(0), "{said}");

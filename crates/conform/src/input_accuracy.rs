@@ -119,7 +119,7 @@ impl From<&Decided> for Truth {
     }
 }
 
-/// Those of a table, by CPU; without choices that were taken back, which no tape has. None where it is of another recording.
+/// Decisions of a table by CPU, without choices that were taken back, which no tape has; empty where it is of another recording.
 fn of_table(table: &InputsBeside, recording: &Recording) -> Result<BTreeMap<u32, Vec<Truth>>, CommandError> {
     let mut known: BTreeMap<u32, Vec<Truth>> = BTreeMap::new();
     let parts = DecisionTable::read_parts(&table.file, &recording.machine, None)?;
@@ -151,7 +151,7 @@ const NAMES: [(&str, &str); 6] = [
     ("iowait", "the same"),
     ("latency limit", "the same"),
 ];
-/// That of [`NAMES`] which is known or not entry by entry, besides timers.
+/// Place in [`NAMES`] of the input that is known or not entry by entry, besides timers.
 const STOPPED: usize = 2;
 
 #[derive(Default)]

@@ -25,7 +25,8 @@ pub(crate) fn is_of_another(
         for block in cpu.pieces.blocks() {
             entries.extend(block?.iter().map(|p| p.start_ns));
         }
-        for row in parts.iter().filter(|part| part.cpu == cpu.cpu).flat_map(|part| &part.rows) {
+        let of_cpu = parts.iter().filter(|part| part.cpu == cpu.cpu).flat_map(|part| &part.rows);
+        for row in of_cpu.filter(|row| row.given_up != Some(true)) {
             let from = entries.partition_point(|at| at.saturating_add(NEAR_NS) < row.start_ns);
             rows += 1;
             inside += u64::from(span.contains(&row.start_ns));

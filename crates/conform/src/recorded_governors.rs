@@ -92,8 +92,8 @@ pub fn of_recording(
     Ok(all)
 }
 
-/// The decisions of a table next to the trace of `recording`, on every CPU of its machine, made again by `governor`, which stands for the kernel's
-/// `name` if it can be had.
+/// The decisions of a table next to the trace of `recording`, on every CPU of its machine, made again by `governor`, which stands
+/// for the kernel's `name` if it can be had.
 fn of_table(
     table: &InputsBeside,
     name: &str,

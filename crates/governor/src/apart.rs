@@ -23,7 +23,7 @@ pub(crate) struct Cpu {
     pub(crate) device_there: *mut CpuDevice,
     pub(crate) driver: *mut Driver,
     pub(crate) states: usize,
-    /// Its number on the machine.
+    /// Number of the CPU on the machine.
     pub(crate) number: u32,
     /// Times the governor was asked, where that is counted.
     pub(crate) decisions: u64,
@@ -47,7 +47,7 @@ impl Apart {
         let [scratch, _] = process.region.scratch;
         let wrong = |why: &str| GovernorError::Abi { id: id.to_owned(), why: why.to_owned() };
         let mut bytes = [0; size_of::<Abi>()];
-        // Its version, which comes first, is what it is asked for.
+        // The table begins with the version that is asked for.
         bytes[..4].copy_from_slice(&ABI_VERSION.to_ne_bytes());
         process.region.write(scratch.at, &bytes).ok_or_else(|| wrong("it has no room for its table"))?;
         process.call(Place::LOAD, process.region.abi, [scratch.at, 0, 0]);

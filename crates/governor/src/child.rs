@@ -49,8 +49,8 @@ impl Child {
         }
     }
 
-    /// Sets its CPUs: the one that the caller runs on, or all others of the caller. Where there are none, or more than a set has room for,
-    /// its CPUs stay as they are.
+    /// Sets its CPUs: the one that the caller runs on, or all others of the caller. Does nothing if there are no others, or more than fit
+    /// into a set.
     pub(crate) fn runs_on(&self, here: Here) {
         const SIZE: usize = size_of::<libc::cpu_set_t>();
         // SAFETY: the sets are valid, and the number of a CPU is compared with their size.

@@ -291,7 +291,7 @@ impl Instance {
     /// Basic blocks executed since there were `before`.
     ///
     /// # Errors
-    /// As [`Instance::executed_blocks`], and the counter has gone back.
+    /// The errors of [`Instance::executed_blocks`], and a counter that has gone back.
     pub fn executed_blocks_since(&self, before: u64) -> Result<u64, GovernorError> {
         let now = self.executed_blocks()?;
         now.checked_sub(before).ok_or_else(|| self.lost("its count of basic blocks has gone back"))

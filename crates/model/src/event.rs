@@ -218,7 +218,7 @@ pub struct HrtimerMode(pub u32);
 pub struct TimerFlags(pub u32);
 
 impl TimerFlags {
-    /// Those of a timer that stays on its CPU, which is not given.
+    /// Flags of a timer that stays on its CPU, without the number of that CPU.
     pub const PINNED: Self = Self(0x10_0000);
 
     /// The CPU whose base holds the timer.

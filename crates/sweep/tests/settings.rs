@@ -147,7 +147,7 @@ fn kept(folder: &Path) -> BTreeSet<(String, String)> {
     lines.lines().filter_map(run).collect()
 }
 
-/// What each of `n` shards of `request` adds.
+/// Runs that each of `n` shards of `request` adds.
 fn of_shards(request: &SweepRequest, n: u64) -> Vec<BTreeSet<(String, String)>> {
     let folder = tempfile::tempdir().unwrap();
     let mut seen = BTreeSet::new();

@@ -203,7 +203,7 @@ impl<'a> Armed<'a> {
         None
     }
 
-    /// Before this time no timer of unknown expiry is due on `cpu`, as of `ts_ns`, ns; [`NEVER_NS`] where there is none.
+    /// The first time at which a timer of unknown expiry may be due on `cpu`, as of `ts_ns`, ns, or [`NEVER_NS`].
     fn unknown_from(&mut self, cpu: u32, ts_ns: u64) -> i64 {
         let Some(unknown) = self.unknown.get_mut(&cpu) else { return NEVER_NS };
         while unknown.first().is_some_and(|cancelled_ns| *cancelled_ns <= ts_ns) {

@@ -44,8 +44,8 @@ pub(crate) struct Survey<'a> {
     wheel: Wheel,
     jiffies: Vec<(u64, u64)>,
     last_ticks: BTreeMap<u32, LastTick>,
-    /// By function of wheel timers, whether it wakes the task that armed them.
-    sleepers: BTreeMap<u64, bool>,
+    /// By function of wheel timers: whether it wakes the task that armed them.
+    wakes_its_task: BTreeMap<u64, bool>,
 }
 
 /// What was last seen of a CPU's tick.
@@ -88,7 +88,7 @@ impl<'a> Survey<'a> {
             wheel: Wheel::default(),
             jiffies: Vec::new(),
             last_ticks: BTreeMap::new(),
-            sleepers: BTreeMap::new(),
+            wakes_its_task: BTreeMap::new(),
         }
     }
 
@@ -178,8 +178,8 @@ impl<'a> Survey<'a> {
             EventKind::TimerCancel { .. } => f.wheel_cancels += 1,
             EventKind::TimerExpireEntry { function, .. } => {
                 f.wheel_expiries += 1;
-                if !self.is_sleepers(function, events) {
-                    self.finder.of_no_task(event.cpu);
+                if !self.wakes_its_task(function, events) {
+                    self.finder.armed_by_another(event.cpu);
                 }
             }
             EventKind::HrtimerExpireEntry { hrtimer, function, now } => {
@@ -248,10 +248,10 @@ impl<'a> Survey<'a> {
         *self.facts.tick_functions.entry(function).or_insert_with(named)
     }
 
-    /// Whether wheel timers of `function` may be those of tasks that sleep until then. All may be where the trace does not name functions.
-    fn is_sleepers(&mut self, function: u64, events: &Events<'_>) -> bool {
+    /// Whether wheel timers of `function` wake the task that armed them, as all may where the trace names no functions.
+    fn wakes_its_task(&mut self, function: u64, events: &Events<'_>) -> bool {
         let named = || events.symbol(function).is_none_or(|name| name == "process_timeout");
-        *self.sleepers.entry(function).or_insert_with(named)
+        *self.wakes_its_task.entry(function).or_insert_with(named)
     }
 
     /// Whether anything tells when a CPU was idle: idle events, or in a trace without any, switches to the idle task.

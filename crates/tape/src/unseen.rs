@@ -239,7 +239,7 @@ impl Finder {
     }
 
     /// The timer whose handler runs on `cpu` was armed by another than whom it wakes: a worker, say, takes up anybody's work.
-    pub(crate) fn of_no_task(&mut self, cpu: u32) {
+    pub(crate) fn armed_by_another(&mut self, cpu: u32) {
         self.handling.remove(&cpu);
     }
 
@@ -294,13 +294,17 @@ impl StoppedTicks {
         }
     }
 
-    /// Whether `cpu` waited for a timer that was armed from `since_ns` on, and is run by `e`. It did not if its tick was armed for later;
-    /// then any CPU may look after the timer.
+    /// Whether `cpu` waited for a timer that was armed from `since_ns` on, and is run by `e`. It did if its stopped tick was armed for just
+    /// that time, and not if for later; then any CPU may look after the timer.
     fn waited_for(&self, e: &Event, cpu: u32, since_ns: u64) -> Option<TimerFlags> {
         let of = self.farthest.get(&cpu)?;
         let (_, farthest) = of.get(of.partition_point(|(at_ns, _)| *at_ns < since_ns))?;
         let now = e.ts_ns.cast_signed().saturating_add(self.clock_offset?);
-        Some(if *farthest > now { TimerFlags::default() } else { TimerFlags::PINNED })
+        match now.saturating_sub(*farthest) {
+            ..0 => Some(TimerFlags::default()),
+            0..STOPPED_NS => Some(TimerFlags::PINNED),
+            _ => None,
+        }
     }
 }
 

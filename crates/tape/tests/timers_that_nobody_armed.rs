@@ -222,3 +222,30 @@ fn a_sleeper_armed_its_wheel_timer_when_it_ran_last_a_worker_did_not() {
     assert_eq!(known(SLEEP_FN), [false, true]);
     assert_eq!(known(WORK_FN), [true, true]);
 }
+
+#[test]
+fn what_a_stopped_tick_is_armed_for_shows_whether_its_cpu_waits_for_a_wheel_timer() {
+    let first_stay = |armed_for: u64| {
+        let mut s = Story::new(2).with_timer_migration();
+        s.prelude(0);
+        s.switch(1, TICK, RUNNING, 50);
+        // Another timer shows that those are recorded.
+        s.wheel(0, TICK + 9 * US, WHEEL + 64, JIFFY + 5_000, JIFFY + 5_000, JIFFY, PINNED);
+        nap(&mut s, TICK + MS, 42);
+        s.rest(0, TICK + 2 * MS);
+        s.tick_stop(0, TICK + 2 * MS);
+        s.arm(0, TICK + 2 * MS, tick_timer(0), TICK_FN, armed_for);
+        s.idle(0, TICK + 2 * MS + US, 0);
+        s.exit(0, TICK + 3 * MS);
+        s.arm(0, TICK + 3 * MS + US, tick_timer(0), TICK_FN, TICK + T);
+        s.switch(0, TICK + 3 * MS + 9 * US, RUNNING, 42);
+        s.tick(0, TICK + 8 * T, TICK + 8 * T);
+        s.wheel_runs(0, TICK + 8 * T + 10 * US, WHEEL, JIFFY + 8, WORK_FN);
+        let p = stays(&s.tape(), 0)[0];
+        let waits = p.start_ns.saturating_add_signed(p.wheel_ns) == TICK + 8 * T;
+        (waits, p.timer_confidence() < Confidence::Bounded)
+    };
+    assert_eq!(first_stay(TICK + 8 * T), (true, true));
+    assert_eq!(first_stay(TICK + 20 * T), (false, true), "another CPU looks after it");
+    assert_eq!(first_stay(TICK + 5 * T), (true, false), "a timer of its own came before");
+}

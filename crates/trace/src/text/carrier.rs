@@ -201,7 +201,7 @@ fn bare(line: &[u8]) -> &[u8] {
 }
 
 /// Behind `12:` or `file:12:` of `grep -n`; behind `file:`, `12-` or a time of the log only what is a trace. The colon in `kworker/0:2`
-/// is none of grep's.
+/// belongs to a task's name.
 fn of_grep(text: &[u8]) -> Option<&[u8]> {
     if text.starts_with(b"kworker/") {
         return None;
