@@ -30,7 +30,7 @@ pub(crate) struct Armed<'a> {
     upper: BTreeSet<u64>,
     /// Hrtimers whose expiry follows from those after it.
     by_period: BTreeSet<u64>,
-    /// Wheel timers that another CPU may have armed, for all that is known, where it may.
+    /// Wheel timers of unknown kind: from 6.9 on another CPU may look after them.
     anybodys: BTreeSet<u64>,
     /// Hrtimers on `CLOCK_REALTIME`.
     realtime: BTreeSet<u64>,

@@ -143,7 +143,7 @@ impl Maker<'_> {
             self.ungoverned.0 += 1;
             self.ungoverned.1 += piece.stay_ns();
         }
-        // Polling ends without one, too.
+        // Polling ends without an interrupt, too.
         let interrupted = seen.first.is_some() || !polling;
         let c = self.cpu(cpu);
         if piece.cause == WakeCause::Tick {

@@ -12,7 +12,7 @@ use crate::io_waits::is_uninterruptible;
 /// Without sched events: idle again this soon after the last handler means that no task ran in between.
 pub(super) const SAME_VISIT_NS: u64 = 20_000;
 
-/// From the switch to the idle task, or the last handler, to the entry; ns, as a rule.
+/// The switch to the idle task, or the end of the last handler, is no longer before an entry, ns, unless something happens meanwhile.
 const CLEAR_NS: u64 = 50_000;
 
 impl Maker<'_> {
@@ -143,7 +143,7 @@ impl Maker<'_> {
         flags.set(PieceFlags::STOPPED_AFTER, stopped_after);
         flags.set(PieceFlags::TICK_KNOWN, stops_known && c.tick_seen);
         flags.set(PieceFlags::AFTER_GAP, c.gap);
-        // What happened meanwhile is not recorded, and may have set the kernel's clock.
+        // What happened is not recorded, and the governor may have been asked as of a later time.
         let unclear = c.now_ns.is_some_and(|now| ts_ns.saturating_sub(now.max(c.told_to_ns)) > CLEAR_NS);
         let least = if unclear { Confidence::Bounded } else { Confidence::Recorded };
         flags.set_timer_confidence(timers.confidence.max(least));
