@@ -113,7 +113,7 @@ fn page() -> String {
          | `find_limit` | once, as part of the recorder (`BPF_PROG_TEST_RUN`) | finds the global latency limit from an open file of `/dev/cpu_dma_latency`, here file 4 |\n\
          | `find_base` | at `hrtimer_start`, until each CPU has armed one timer | finds where each CPU's own variables are |\n\
          | `idle` | at `cpu_idle` | makes a record when a state is entered; keeps the time when it is left |\n\
-         | `schedule` | at `sched_entry_tp`, before 6.14 at `sched_switch` | makes a record when the idle task gives way without having entered the state that was chosen |\n\n\
+         | `schedule` | at `sched_entry_tp`, before 6.15 at `sched_switch` | makes a record when the idle task gives way without having entered the state that was chosen |\n\n\
          `map 1` is what each CPU keeps, `map 2` has a ring for each CPU, and `map 3` takes what `find_limit` finds. The numbers of\n\
          maps and files, and the limit's address 0xffffffff11111110, are examples: each recording finds them anew. `w6` is the lower\n\
          half of `r6`. A jump names the line that it goes to.\n\n\
