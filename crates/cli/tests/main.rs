@@ -40,6 +40,7 @@ mod recording;
 mod reference;
 mod reports;
 mod reviewing;
+mod round_trips;
 mod schemas;
 mod surroundings;
 mod sweeping;

@@ -7,27 +7,12 @@
 //! it sleeps. CFS: the one with the least virtual run time runs; one that wakes up gets a bonus of half a latency, and
 //! preempts if it is behind by more than the wakeup granularity.
 
+pub use idlewise_signal::pelt::weight;
+
 use crate::machine::FairKind;
 
 /// Weight of nice 0.
 pub const NICE_0: u64 = 1024;
-/// Weight of a task that only uses what is left.
-const WEIGHT_IDLE: u64 = 3;
-
-/// Weights of nice -20 to 19: each step is 1.25 times the next, 1024 at 0, rounded as the kernel's table has it.
-const WEIGHTS: [u64; 40] = [
-    88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916, 9548, 7620, 6100, 4904, 3906, 3121,
-    2501, 1991, 1586, 1277, 1024, 820, 655, 526, 423, 335, 272, 215, 172, 137, 110, 87, 70, 56, 45, 36, 29,
-    23, 18, 15,
-];
-
-/// The weight of `nice`, or of a task that uses what is left.
-pub fn weight(nice: Option<i8>) -> u64 {
-    nice.map_or(WEIGHT_IDLE, |n| {
-        WEIGHTS.get(usize::from((n.clamp(-20, 19) + 20).unsigned_abs())).copied().unwrap_or(NICE_0)
-    })
-}
-
 /// A fair task, as its queue sees it. Virtual times are ns of a task of nice 0.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Entity {

@@ -85,6 +85,8 @@ pub enum SimEvent {
     WheelRan,
     /// A tick has raised RCU's softirq, which runs now.
     RcuRuns,
+    /// The scheduler's softirq runs, which balances.
+    Balances,
     /// An interrupt's handlers begin.
     Irq {
         kind: IrqKind,

@@ -54,6 +54,24 @@ pub enum PeltError {
     Kernel(u32, u32),
 }
 
+/// Weight of a task that only uses what is left (`SCHED_IDLE`).
+const WEIGHT_IDLE: u64 = 3;
+
+/// Weights of nice -20 to 19: each step is 1.25 times the next, 1024 at 0, rounded as the kernel's table has it.
+const WEIGHTS: [u64; 40] = [
+    88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916, 9548, 7620, 6100, 4904, 3906, 3121,
+    2501, 1991, 1586, 1277, 1024, 820, 655, 526, 423, 335, 272, 215, 172, 137, 110, 87, 70, 56, 45, 36, 29,
+    23, 18, 15,
+];
+
+/// The weight of `nice`, -20 to 19, or of a task that uses what is left: 1024 for nice 0.
+#[must_use]
+pub fn weight(nice: Option<i8>) -> u64 {
+    nice.map_or(WEIGHT_IDLE, |n| {
+        WEIGHTS.get(usize::from((n.clamp(-20, 19) + 20).unsigned_abs())).copied().unwrap_or(1024)
+    })
+}
+
 /// What a CPU runs from now on.
 #[derive(Debug)]
 pub enum Next<'a> {
@@ -198,6 +216,14 @@ impl Pelt {
     /// A task that sleeps is looked at: it is aged as far as the averages of the queue where it ran last.
     pub fn sync(&self, rq: &Rq, task: &mut Task) {
         c::sync(&self.config, rq, task);
+    }
+
+    /// The fair tasks' utilisation is what someone else says of the time up to which the queue was updated, at most 1024; the
+    /// tasks keep theirs.
+    pub fn set_fair_util(&self, rq: &mut Rq, util: u32) {
+        let util = util.min(Speed::FULL.capacity);
+        rq.fair.util = u64::from(util);
+        rq.fair.util_sum = util * self.divider(&rq.fair);
     }
 
     /// What a task is expected to use when it runs again.

@@ -244,7 +244,8 @@ impl<W: Watch> Sim<'_, W> {
         let to = next.map_or(c as u32, |n| self.tasks[n].walt);
         let (sleeps, now_ns) = (runs.is_none(), self.now_ns);
         self.load.tell(|w| w.switch(c as u32, to, sleeps, now_ns));
-        let prev_sleeps = prev.is_some() && runs.is_none();
+        // One that is pushed to another CPU goes on there.
+        let prev_sleeps = runs.is_none() && prev.is_some_and(|p| self.tasks[p].state != State::Moving);
         if prev.is_some() || next.is_some() {
             let prev_in_io = prev_sleeps && prev.is_some_and(|p| self.tasks[p].in_io);
             let what = SimEvent::Switch { prev, prev_sleeps, prev_in_io, next };

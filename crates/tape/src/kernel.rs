@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use idlewise_model::{Event, EventKind, Note, NoteId};
+use idlewise_signal::pelt::Pelt;
 use idlewise_trace::TraceMeta;
 
 /// `prev_state` of a task that will not run again, as events report it: `EXIT_DEAD`, `EXIT_ZOMBIE`.
@@ -49,6 +50,11 @@ impl Kernel {
 
     fn before(&self, version: (u32, u32)) -> bool {
         self.version.is_some_and(|v| v < version)
+    }
+
+    /// How it keeps utilisation; the latest way where its version is not known.
+    pub(crate) fn pelt(&self) -> Pelt {
+        self.version.and_then(|(major, minor)| Pelt::kernel(major, minor).ok()).unwrap_or_default()
     }
 
     /// Bits of `prev_state`, any of which means that a task will not run again.

@@ -22,7 +22,6 @@ mod kernel;
 mod leaving;
 mod maker;
 mod offset;
-mod pelt;
 mod rcu_softirq;
 mod spool;
 mod standstill;

@@ -13,7 +13,9 @@ mod without_idle_events;
 
 use std::collections::BTreeMap;
 
-use idlewise_model::{Change, Event, EventKind, GovernorName, Health, IdleTable, NO_LATENCY_LIMIT_NS};
+use idlewise_model::{
+    Change, Event, EventKind, GovernorName, Health, IdleTable, NO_LATENCY_LIMIT_NS, TickGrid,
+};
 use idlewise_platform::Platform;
 
 use crate::armed::Armed;
@@ -21,7 +23,7 @@ use crate::facts::{Facts, TickShownBy};
 use crate::rcu_softirq::Runs;
 use crate::spool::{Limits, Spool};
 use crate::standstill::Standstill;
-use crate::util::Utilisation;
+use crate::util::{self, Utilisation};
 use cpu::Cpu;
 use quiet::Quiet;
 
@@ -54,6 +56,8 @@ pub(crate) struct Maker<'a> {
 
 impl<'a> Maker<'a> {
     pub(crate) fn new(facts: &'a Facts, machine: &'a Platform, limits: Limits) -> Self {
+        let begin_ns = facts.span.ends_ns().map_or(0, |(first, _)| first);
+        let ticks = facts.cpus.keys().next().map_or(TickGrid::from_hz(250), |cpu| facts.grid(*cpu));
         Self {
             facts,
             machine,
@@ -64,7 +68,13 @@ impl<'a> Maker<'a> {
             util: Utilisation::new(
                 machine,
                 facts.cpus.iter().map(|(cpu, seen)| (*cpu, seen.highest_khz)),
-                facts.kernel.dead_states(),
+                util::Rules {
+                    pelt: facts.kernel.pelt(),
+                    dead: facts.kernel.dead_states(),
+                    ticks: TickGrid { phase_ns: ticks.after(begin_ns) - begin_ns, ..ticks },
+                    shows_softirqs: facts.softirqs > 0,
+                    shows_stops: facts.tick_shown_by().is_some_and(|by| by != TickShownBy::Armings),
+                },
             ),
             spool: Spool::new(limits),
             base_idle_tells: facts.tick_shown_by() == Some(TickShownBy::TimerBaseIdle),
@@ -72,7 +82,7 @@ impl<'a> Maker<'a> {
             latency: Vec::new(),
             ungoverned: (0, 0),
             replaced: 0,
-            standstill: Standstill::default(),
+            standstill: Standstill::since(begin_ns),
             together_ns: 0,
             health: Health::default(),
         }
@@ -102,10 +112,7 @@ impl<'a> Maker<'a> {
             }
             EventKind::SchedWaking { pid, target_cpu } => self.waking(e, pid, target_cpu),
             EventKind::SchedWakeup { pid, target_cpu, new } => {
-                if new {
-                    self.util.forked(pid, running_ns, target_cpu);
-                }
-                self.util.woken(target_cpu, running_ns);
+                self.util.woken(pid, running_ns, target_cpu, new);
                 self.waking(e, pid, target_cpu);
             }
             EventKind::SchedMigrateTask { pid, dest_cpu, .. } => self.util.move_to(pid, running_ns, dest_cpu),
@@ -162,6 +169,7 @@ impl<'a> Maker<'a> {
 
     fn tick_stopped(&mut self, e: &Event, cpu: u32) {
         let ts_ns = e.ts_ns;
+        self.util.tick_stopped(cpu);
         let c = self.cpu(cpu);
         if e.pid > 0 && !c.in_visit {
             c.off_since_task = true;

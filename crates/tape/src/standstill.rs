@@ -8,6 +8,8 @@ const SILENCE_NS: u64 = 100_000_000;
 /// Collects such times of all CPUs.
 #[derive(Debug, Default)]
 pub(crate) struct Standstill {
+    /// When the recording begins, ns.
+    begin_ns: u64,
     /// Steps of a suspend that have begun and not ended.
     steps: u32,
     /// Last event of any CPU, ns.
@@ -21,6 +23,10 @@ pub(crate) struct Standstill {
 }
 
 impl Standstill {
+    pub(crate) fn since(begin_ns: u64) -> Self {
+        Self { begin_ns, ..Self::default() }
+    }
+
     /// An event at `ts_ns`.
     pub(crate) fn event(&mut self, ts_ns: u64) {
         let silence_ns = ts_ns.saturating_sub(self.last_ns);
@@ -40,9 +46,10 @@ impl Standstill {
         self.steps > 0
     }
 
-    /// `ts_ns` on the scheduler's clock, which suspends stop, as far as averages of load care.
+    /// `ts_ns` on the scheduler's clock, which suspends stop, as far as averages of load care: from the begin of the recording,
+    /// since where periods of averages lie on its clock is not known.
     pub(crate) fn running_ns(&self, ts_ns: u64) -> u64 {
-        ts_ns.saturating_sub(self.silent_ns)
+        ts_ns.saturating_sub(self.begin_ns + self.silent_ns)
     }
 
     /// An idle period of a CPU that is left out.

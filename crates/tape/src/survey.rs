@@ -120,7 +120,10 @@ impl<'a> Survey<'a> {
         f.span.add(event);
         let seen = f.cpus.entry(event.cpu).or_default();
         seen.events += 1;
-        if let EventKind::CpuIdle { .. } | EventKind::SchedSwitch { .. } = event.kind
+        if let EventKind::VectorExit { .. }
+        | EventKind::IrqExit { .. }
+        | EventKind::CpuIdle { .. }
+        | EventKind::SchedSwitch { .. } = event.kind
             && let Some(last) = self.last_ticks.get_mut(&event.cpu)
         {
             // The tick's handler is over.

@@ -1,36 +1,73 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Utilisation of CPUs as their governors see it: the root run queue's average of fair tasks, and real-time tasks
-//! beside it, on a clock that goes with the CPU's speed (`signal-behaviour.md` A6 to A8). Tasks that move take theirs
-//! along.
+//! Utilisation of CPUs as their governors see it: PELT of their run queues (`idlewise-signal`), led by events that
+//! show what the scheduler did and when (`signal-behaviour.md` A6 to A8).
 //!
 //! A CPU that a wakeup takes out of idling is busy from the wakeup on, as in the kernel, not from the switch.
 //!
+//! The averages of CPUs that idle are aged by others: at the scheduler's softirq, and where a CPU goes idle and it is time;
+//! without events of softirqs at ticks, too.
+//!
 //! Time in interrupts is not distinguished, and tasks that ran before the recording contribute nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use idlewise_model::TickGrid;
 use idlewise_platform::Platform;
-
-use crate::pelt::Pelt;
+use idlewise_signal::pelt::{Leave, Next, Pelt, Rq, Speed, Task, weight};
 
 /// Priorities below this are real-time or deadline tasks.
 const FAIR_PRIO: i32 = 100;
+/// Priority of nice 0.
+const NICE_0_PRIO: i32 = 120;
 const FULL: u64 = 1024;
+/// Bits of `prev_state`, any of which means that a task sleeps or ends; those above are of preemption and of modifiers.
+const SLEEPS: u64 = 0xff;
 
-/// The utilisation of all CPUs.
-#[derive(Debug, Default)]
-pub(crate) struct Utilisation {
-    cpus: BTreeMap<u32, Queue>,
+/// CPUs that idle are aged together so often, ns (`signal-behaviour.md` A7).
+const AGE_EVERY_NS: u64 = 32_000_000;
+
+/// A CPU that idles for less than this on average does not age others when it goes idle, ns
+/// (`sched_migration_cost_ns`).
+const AGE_IDLE_NS: u64 = 500_000;
+/// Its average counts at most, ns.
+const AVG_IDLE_MAX_NS: u64 = 1_000_000;
+
+/// What is known of the kernel that was recorded.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules {
+    /// How it keeps averages.
+    pub(crate) pelt: Pelt,
     /// Bits of `prev_state`, any of which means that a task will not run again.
-    dead: u64,
-    tasks: BTreeMap<i32, Task>,
+    pub(crate) dead: u64,
+    /// Its ticks.
+    pub(crate) ticks: TickGrid,
+    /// Whether the recording has softirqs, those of the scheduler among them.
+    pub(crate) shows_softirqs: bool,
+    /// Whether it shows when a tick is stopped.
+    pub(crate) shows_stops: bool,
 }
 
-/// A task that the scheduler has switched.
-#[derive(Debug, Default)]
-struct Task {
+/// The utilisation of all CPUs.
+#[derive(Debug)]
+pub(crate) struct Utilisation {
+    rules: Rules,
+    cpus: BTreeMap<u32, Queue>,
+    /// All CPUs have the same capacity.
+    alike: bool,
+    tasks: BTreeMap<i32, Known>,
+    /// Tasks that are not fair.
+    others: BTreeSet<i32>,
+    /// The tick at which CPUs that idle are aged next.
+    next_age: u64,
+    /// A tick was stopped that ran before: that is a reason for the scheduler's softirq, too.
+    newly_stopped: bool,
+}
+
+/// A fair task that the recording has shown.
+#[derive(Clone, Copy, Debug)]
+struct Known {
     cpu: u32,
-    average: Pelt,
+    pelt: Task,
 }
 
 /// Who runs on a CPU.
@@ -38,89 +75,56 @@ struct Task {
 enum Running {
     #[default]
     Idle,
-    Fair,
+    Fair(i32),
     RealTime,
+    Deadline,
 }
 
 /// One CPU's run queue.
 #[derive(Debug)]
 struct Queue {
+    rq: Rq,
     running: Running,
-    fair: Pelt,
-    real_time: Pelt,
-    /// When a task was last woken here while the CPU was idle, ns.
-    woken_ns: u64,
-    /// Wall clock of the last update, ns.
-    wall_ns: u64,
-    /// The clock of the averages: slower than the wall's while a slow CPU runs, and set right when it idles.
-    clock_ns: u64,
-    /// Time that running slowly took from idling for good, ns.
-    lost_ns: u64,
-    capacity: u64,
+    /// Where no switches are recorded, all that runs there.
+    any: Task,
+    /// When a task was woken here since the CPU is idle, ns.
+    woken_ns: Option<u64>,
+    /// The tick is stopped.
+    stopped: bool,
+    /// Or it was when the CPU last idled: others age it.
+    sleeps: bool,
+    /// Since when it idles, ns.
+    idle_since_ns: Option<u64>,
+    /// How long it idles, ns: an eighth of it is new.
+    avg_idle_ns: u64,
     max_khz: u64,
-    /// Speed against the highest clock, 1024 for full.
-    speed: u64,
 }
 
 impl Queue {
     fn new(capacity: u32, max_khz: u64) -> Self {
         Self {
+            rq: Rq::new(capacity),
             running: Running::Idle,
-            fair: Pelt::default(),
-            real_time: Pelt::default(),
-            woken_ns: 0,
-            wall_ns: 0,
-            clock_ns: 0,
-            lost_ns: 0,
-            capacity: u64::from(capacity).clamp(1, FULL),
+            any: Task::new(weight(Some(0)) as u32),
+            woken_ns: None,
+            stopped: false,
+            sleeps: true,
+            idle_since_ns: None,
+            avg_idle_ns: AVG_IDLE_MAX_NS,
             max_khz,
-            speed: FULL,
         }
-    }
-
-    /// Ages the averages to `ts_ns`.
-    fn update(&mut self, ts_ns: u64) {
-        let since = ts_ns.saturating_sub(self.wall_ns);
-        self.wall_ns = self.wall_ns.max(ts_ns);
-        if self.running == Running::Idle {
-            self.clock_ns = self.wall_ns;
-        } else {
-            // Both shifts lose their fractions, in this order.
-            let scaled = |time: u64, by: u64| ((u128::from(time) * u128::from(by)) >> 10) as u64;
-            self.clock_ns += scaled(scaled(since, self.capacity), self.speed);
-        }
-        let now = self.now();
-        self.fair.update(now, self.running == Running::Fair);
-        self.real_time.update(now, self.running == Running::RealTime);
-    }
-
-    fn now(&self) -> u64 {
-        self.clock_ns.saturating_sub(self.lost_ns)
-    }
-
-    fn run(&mut self, running: Running) {
-        if running == Running::Idle && self.running != Running::Idle {
-            // What running slowly took from idling is given back, unless there was nothing to take.
-            if self.fair.is_full() || self.real_time.is_full() {
-                self.lost_ns += self.wall_ns.saturating_sub(self.clock_ns);
-            }
-            self.clock_ns = self.wall_ns;
-        }
-        self.running = running;
     }
 
     /// 0..=1024 of the CPU's own capacity.
-    fn share(&self) -> u16 {
-        let sum = u64::from(self.fair.util()) + u64::from(self.real_time.util());
+    fn share(&self, pelt: &Pelt) -> u16 {
         // Rounded up, so that the share times the capacity, rounded down, is the utilisation again.
-        (sum * FULL).div_ceil(self.capacity).min(FULL) as u16
+        (pelt.busy(&self.rq) * FULL).div_ceil(u64::from(self.rq.speed().capacity)).min(FULL) as u16
     }
 }
 
 impl Utilisation {
-    /// `cpus` are their numbers and the highest clock that the recording shows of each, kHz; `dead` the bits of `prev_state` of
-    /// a task that will not run again.
-    pub(crate) fn new(machine: &Platform, cpus: impl Iterator<Item = (u32, u64)>, dead: u64) -> Self {
+    /// `cpus` are their numbers and the highest clock that the recording shows of each, kHz.
+    pub(crate) fn new(machine: &Platform, cpus: impl Iterator<Item = (u32, u64)>, rules: Rules) -> Self {
         let all: Vec<(u32, u64)> = cpus.collect();
         // The CPUs of a cluster have the same highest clock, whether or not all of them reached it.
         let mut fastest: BTreeMap<Option<usize>, u64> = BTreeMap::new();
@@ -139,106 +143,259 @@ impl Utilisation {
             let recorded = recorded.unwrap_or(khz);
             (cpu, Queue::new(place.map_or(1024, |p| p.capacity), published.max(recorded)))
         };
-        Self { cpus: all.iter().map(queue).collect(), dead, tasks: BTreeMap::new() }
+        let cpus: BTreeMap<u32, Queue> = all.iter().map(queue).collect();
+        let capacities: BTreeSet<u32> = cpus.values().map(|q| q.rq.speed().capacity).collect();
+        Self {
+            rules,
+            cpus,
+            alike: capacities.len() == 1,
+            tasks: BTreeMap::new(),
+            others: BTreeSet::new(),
+            next_age: 0,
+            newly_stopped: false,
+        }
     }
 
     /// Utilisation of `cpu` when it was last updated, 0..=1024 of its own capacity.
     pub(crate) fn of(&self, cpu: u32) -> u16 {
-        self.cpus.get(&cpu).map_or(0, Queue::share)
+        self.cpus.get(&cpu).map_or(0, |queue| queue.share(&self.rules.pelt))
     }
 
     /// Until `ts_ns` the CPU ran fair tasks or not; nothing tells which.
     pub(crate) fn spent(&mut self, cpu: u32, ts_ns: u64, busy: bool) {
         let Some(queue) = self.cpus.get_mut(&cpu) else { return };
-        queue.running = if busy { Running::Fair } else { Running::Idle };
-        queue.update(ts_ns);
-        queue.run(if busy { Running::Idle } else { Running::Fair });
+        self.rules.pelt.pass(&mut queue.rq, ts_ns, 0, 0);
+        if busy {
+            self.rules.pelt.dequeue(&mut queue.rq, &mut queue.any, Leave::Sleeps);
+            self.rules.pelt.switch(&mut queue.rq, Some(&mut queue.any), Next::Idle);
+        } else {
+            self.rules.pelt.enqueue(&mut queue.rq, &mut queue.any);
+            self.rules.pelt.switch(&mut queue.rq, None, Next::Fair(&mut queue.any));
+        }
     }
 
     /// `cpu` runs at `khz` from now on.
     pub(crate) fn frequency(&mut self, cpu: u32, ts_ns: u64, khz: u32) {
         let Some(queue) = self.cpus.get_mut(&cpu).filter(|q| q.max_khz > 0) else { return };
-        queue.update(ts_ns);
-        queue.speed = (u64::from(khz) * FULL / queue.max_khz).min(FULL);
+        self.rules.pelt.pass(&mut queue.rq, ts_ns, 0, 0);
+        let frequency = (u64::from(khz) * FULL / queue.max_khz).min(FULL) as u32;
+        queue.rq.set_speed(Speed { frequency, ..queue.rq.speed() });
+    }
+
+    /// The tick of `cpu`.
+    pub(crate) fn tick(&mut self, cpu: u32, ts_ns: u64) {
+        let Some(queue) = self.cpus.get_mut(&cpu) else { return };
+        self.rules.pelt.pass(&mut queue.rq, ts_ns, 0, 0);
+        let task = match queue.running {
+            Running::Fair(pid) => self.tasks.get_mut(&pid).map(|t| &mut t.pelt),
+            _ => None,
+        };
+        if queue.running != Running::Idle {
+            queue.sleeps &= !self.rules.shows_stops;
+            self.rules.pelt.tick(&mut queue.rq, task);
+        }
+        if !self.rules.shows_softirqs {
+            self.age_idle_if_due(ts_ns);
+        }
+    }
+
+    /// The tick of `cpu` was stopped.
+    pub(crate) fn tick_stopped(&mut self, cpu: u32) {
+        if let Some(queue) = self.cpus.get_mut(&cpu) {
+            queue.stopped = true;
+            self.newly_stopped |= !std::mem::replace(&mut queue.sleeps, true);
+        }
+    }
+
+    /// The scheduler's softirq runs on `cpu`: for all that idle if its own tick is stopped, since another CPU asked for it then.
+    pub(crate) fn balances(&mut self, cpu: u32, ts_ns: u64) {
+        let stopped = |q: &Queue| q.stopped || !self.rules.shows_stops && q.running == Running::Idle;
+        if self.cpus.get(&cpu).is_some_and(stopped) {
+            // Only to work out when to balance next, for all that is known; CPUs of one size balance as soon as two are busy.
+            let helps = self.alike && self.cpus.values().filter(|q| !q.sleeps).nth(1).is_some();
+            if std::mem::take(&mut self.newly_stopped) && !helps {
+                self.age_idle_if_due(ts_ns);
+            } else {
+                self.age_idle(ts_ns);
+            }
+        } else if let Some(queue) = self.cpus.get_mut(&cpu) {
+            self.rules.pelt.pass(&mut queue.rq, ts_ns, 0, 0);
+            self.rules.pelt.age(&mut queue.rq);
+        }
+    }
+
+    fn age_idle_if_due(&mut self, ts_ns: u64) {
+        if self.tick_number(ts_ns) >= self.next_age {
+            self.age_idle(ts_ns);
+        }
+    }
+
+    fn tick_number(&self, ts_ns: u64) -> u64 {
+        self.rules.ticks.after(ts_ns) / self.rules.ticks.period_ns.max(1)
+    }
+
+    fn age_idle(&mut self, ts_ns: u64) {
+        self.next_age = self.tick_number(ts_ns) + AGE_EVERY_NS.div_ceil(self.rules.ticks.period_ns.max(1));
+        let idles = |q: &&mut Queue| q.running == Running::Idle && q.woken_ns.is_none() && q.sleeps;
+        for queue in self.cpus.values_mut().filter(idles) {
+            self.rules.pelt.pass(&mut queue.rq, ts_ns, 0, 0);
+            self.rules.pelt.age(&mut queue.rq);
+        }
     }
 
     /// The CPU is idle. Where a task's own events are missing, its switch away is too, and this shows that it happened.
     pub(crate) fn asleep(&mut self, cpu: u32, ts_ns: u64) {
-        let Some(queue) = self.cpus.get_mut(&cpu).filter(|q| q.running != Running::Idle) else { return };
-        queue.update(ts_ns);
-        queue.run(Running::Idle);
+        let Some(queue) = self.cpus.get(&cpu) else { return };
+        match queue.running {
+            Running::Fair(pid) => self.switch(cpu, ts_ns, (pid, SLEEPS & !self.rules.dead), (0, NICE_0_PRIO)),
+            Running::RealTime | Running::Deadline => self.switch(cpu, ts_ns, (-1, 0), (0, NICE_0_PRIO)),
+            Running::Idle if queue.any.is_running() => self.spent(cpu, ts_ns, true),
+            Running::Idle => {}
+        }
     }
 
-    /// A task was woken that is to run on `cpu`.
-    pub(crate) fn woken(&mut self, cpu: u32, ts_ns: u64) {
-        if let Some(queue) = self.cpus.get_mut(&cpu).filter(|q| q.running == Running::Idle) {
-            queue.woken_ns = ts_ns;
+    /// A task was woken that is to run on `cpu`; `new` for the first time.
+    pub(crate) fn woken(&mut self, pid: i32, ts_ns: u64, cpu: u32, new: bool) {
+        let Some(queue) = self.cpus.get_mut(&cpu) else { return };
+        if queue.running == Running::Idle {
+            queue.woken_ns = Some(ts_ns);
         }
+        if new {
+            self.tasks.remove(&pid);
+            self.others.remove(&pid);
+        }
+        if self.others.contains(&pid) {
+            return;
+        }
+        self.queue(pid, ts_ns, cpu, NICE_0_PRIO, new);
+    }
+
+    /// `pid` was taken for a fair task where only its wakeup was seen.
+    fn is_not_fair(&mut self, pid: i32, ts_ns: u64) {
+        self.others.insert(pid);
+        let Some(mut task) = self.tasks.remove(&pid) else { return };
+        let Some(queue) = self.cpus.get_mut(&task.cpu) else { return };
+        self.rules.pelt.pass(&mut queue.rq, ts_ns, 0, 0);
+        self.rules.pelt.dequeue(&mut queue.rq, &mut task.pelt, Leave::Migrates);
+        self.rules.pelt.remove(&mut queue.rq, &mut task.pelt, ts_ns);
+    }
+
+    /// `pid` waits for `cpu` or runs on it, whether or not it did already.
+    fn queue(&mut self, pid: i32, ts_ns: u64, cpu: u32, prio: i32, new: bool) {
+        self.move_to(pid, ts_ns, cpu);
+        let Some(queue) = self.cpus.get_mut(&cpu) else { return };
+        let nice = i8::try_from(prio - NICE_0_PRIO).ok();
+        let task = self
+            .tasks
+            .entry(pid)
+            .or_insert_with(|| Known { cpu, pelt: Task::new(weight(nice.or(Some(0))) as u32) });
+        self.rules.pelt.pass(&mut queue.rq, ts_ns, 0, 0);
+        if new {
+            self.rules.pelt.start(&queue.rq, &mut task.pelt);
+        }
+        self.rules.pelt.enqueue(&mut queue.rq, &mut task.pelt);
     }
 
     /// A task makes way for another.
     pub(crate) fn switch(&mut self, cpu: u32, ts_ns: u64, prev: (i32, u64), next: (i32, i32)) {
-        let Some(queue) = self.cpus.get_mut(&cpu) else { return };
         let (prev_pid, prev_state) = prev;
         let (next_pid, next_prio) = next;
-        let ran_fair = queue.running == Running::Fair;
+        let Some(queue) = self.cpus.get_mut(&cpu) else { return };
         // The kernel spares the clock's update at the switch that a wakeup asks for: idling ends, and the task runs, as of the
-        // wakeup.
-        let woken = prev_pid == 0 && queue.woken_ns > queue.wall_ns && queue.woken_ns <= ts_ns;
-        let ts_ns = if woken { queue.woken_ns } else { ts_ns };
-        queue.update(ts_ns);
-        if prev_pid != 0 && ran_fair {
-            let task = self.tasks.entry(prev_pid).or_insert_with(|| Task { cpu, ..Task::default() });
-            task.average.update(queue.now(), true);
-            if prev_state & self.dead != 0 {
-                task.average.detach_from(&mut queue.fair);
-                self.tasks.remove(&prev_pid);
+        // wakeup, or of what updated the clock since.
+        let woken_ns = queue.woken_ns.take().filter(|_| prev_pid == 0);
+        let ts_ns = woken_ns.map_or(ts_ns, |at_ns| at_ns.max(queue.rq.clock().wall_ns).min(ts_ns));
+        // Of one whose switch away is missing, nothing more is known.
+        let ran = match queue.running {
+            Running::Fair(pid) => {
+                Some((pid, if pid == prev_pid { prev_state } else { SLEEPS & !self.rules.dead }))
+            }
+            _ => None,
+        };
+        let next = match next_pid {
+            0 => Running::Idle,
+            _ if next_prio < 0 => Running::Deadline,
+            _ if next_prio < FAIR_PRIO => Running::RealTime,
+            pid => Running::Fair(pid),
+        };
+        match next {
+            Running::Fair(_) if queue.running == next => return self.tick(cpu, ts_ns),
+            Running::Fair(pid) => {
+                self.others.remove(&pid);
+                self.queue(pid, ts_ns, cpu, next_prio, false);
+            }
+            Running::RealTime | Running::Deadline => self.is_not_fair(next_pid, ts_ns),
+            Running::Idle => {}
+        }
+        let Some(queue) = self.cpus.get_mut(&cpu) else { return };
+        let rq = &mut queue.rq;
+        self.rules.pelt.pass(rq, ts_ns, 0, 0);
+        let mut before = ran.and_then(|(pid, _)| self.tasks.remove(&pid));
+        if let (Some(task), Some((_, state))) = (&mut before, ran)
+            && state & SLEEPS != 0
+        {
+            self.rules.pelt.dequeue(rq, &mut task.pelt, Leave::Sleeps);
+        }
+        if next == Running::Idle {
+            self.rules.pelt.age(rq);
+        }
+        let of = match next {
+            Running::Idle => Next::Idle,
+            Running::RealTime => Next::RealTime,
+            Running::Deadline => Next::Deadline,
+            Running::Fair(pid) => self.tasks.get_mut(&pid).map_or(Next::Idle, |t| Next::Fair(&mut t.pelt)),
+        };
+        self.rules.pelt.switch(rq, before.as_mut().map(|t| &mut t.pelt), of);
+        queue.running = next;
+        if let (Some(mut task), Some((pid, state))) = (before, ran) {
+            if state & self.rules.dead == 0 {
+                self.tasks.insert(pid, task);
+            } else {
+                self.rules.pelt.remove(rq, &mut task.pelt, ts_ns);
             }
         }
-        let running = match next_pid {
-            0 => Running::Idle,
-            _ if next_prio < FAIR_PRIO => Running::RealTime,
-            _ => Running::Fair,
-        };
-        queue.run(running);
-        if running == Running::Fair {
-            self.move_to(next_pid, ts_ns, cpu);
-            let now = self.cpus.get(&cpu).map_or(0, Queue::now);
-            let task = self.tasks.entry(next_pid).or_insert_with(|| Task { cpu, ..Task::default() });
-            task.average.update(now, false);
+        if next != Running::Idle {
+            queue.stopped = false;
+            if let Some(since_ns) = queue.idle_since_ns.take() {
+                let change = (ts_ns.saturating_sub(since_ns) as i64 - queue.avg_idle_ns as i64) >> 3;
+                queue.avg_idle_ns = queue.avg_idle_ns.saturating_add_signed(change).min(AVG_IDLE_MAX_NS);
+            }
+        } else {
+            queue.idle_since_ns = Some(ts_ns);
+            if queue.avg_idle_ns >= AGE_IDLE_NS {
+                self.age_idle_if_due(ts_ns);
+            }
         }
     }
 
     /// A task that was known elsewhere belongs to `cpu` from now on.
     pub(crate) fn move_to(&mut self, pid: i32, ts_ns: u64, cpu: u32) {
         let Some(task) = self.tasks.get_mut(&pid).filter(|t| t.cpu != cpu) else { return };
-        if let Some(from) = self.cpus.get_mut(&task.cpu) {
-            from.update(ts_ns);
-            task.average.update(from.now(), false);
-            task.average.detach_from(&mut from.fair);
-        }
-        if let Some(to) = self.cpus.get_mut(&cpu) {
-            to.update(ts_ns);
-            task.average.attach_to(&mut to.fair);
-        }
+        let from = task.cpu;
         task.cpu = cpu;
-    }
-
-    /// A new task starts with half of what is left of its CPU.
-    pub(crate) fn forked(&mut self, pid: i32, ts_ns: u64, cpu: u32) {
-        let Some(queue) = self.cpus.get_mut(&cpu) else { return };
-        queue.update(ts_ns);
-        let mut task = Task { cpu, ..Task::default() };
-        task.average.set((queue.capacity.saturating_sub(queue.fair.util().into()) / 2) as u16);
-        task.average.attach_to(&mut queue.fair);
-        self.tasks.insert(pid, task);
+        let was_queued = task.pelt.is_queued();
+        if let Some(queue) = self.cpus.get_mut(&from) {
+            if was_queued {
+                self.rules.pelt.pass(&mut queue.rq, ts_ns, 0, 0);
+                self.rules.pelt.dequeue(&mut queue.rq, &mut task.pelt, Leave::Migrates);
+            }
+            if queue.running == Running::Fair(pid) {
+                self.rules.pelt.switch(&mut queue.rq, Some(&mut task.pelt), Next::Idle);
+                queue.running = Running::Idle;
+            }
+            self.rules.pelt.remove(&mut queue.rq, &mut task.pelt, ts_ns);
+        }
+        if was_queued {
+            self.queue(pid, ts_ns, cpu, NICE_0_PRIO, false);
+        }
     }
 
     /// The kernel itself said what the run queue's average was.
     pub(crate) fn recorded(&mut self, cpu: u32, ts_ns: u64, util: u32) {
         let Some(queue) = self.cpus.get_mut(&cpu) else { return };
-        queue.update(ts_ns);
-        queue.fair.set(u16::try_from(util).unwrap_or(u16::MAX));
+        self.rules.pelt.pass(&mut queue.rq, ts_ns, 0, 0);
+        self.rules.pelt.age(&mut queue.rq);
+        self.rules.pelt.set_fair_util(&mut queue.rq, util);
     }
 }
 
@@ -259,7 +416,9 @@ mod tests {
     }
 
     fn two_cpus(capacity: u32, khz: u64) -> Utilisation {
-        Utilisation::new(&machine(capacity), [(0, khz), (1, khz)].into_iter(), 0x30)
+        let (pelt, ticks) = (Pelt::default(), TickGrid::from_hz(250));
+        let rules = Rules { pelt, dead: 0x30, ticks, shows_softirqs: true, shows_stops: true };
+        Utilisation::new(&machine(capacity), [(0, khz), (1, khz)].into_iter(), rules)
     }
 
     fn on(u: &mut Utilisation, ts_ns: u64, pid: i32) {
@@ -325,6 +484,10 @@ mod tests {
         off(&mut u, 100 * MS, 7);
         let before = u.of(0);
         u.move_to(7, 100 * MS, 1);
+        // What a task that sleeps takes away is subtracted when its queue is updated, and added where it is woken.
+        assert_eq!((u.of(0), u.of(1)), (before, 0));
+        u.woken(7, 100 * MS, 1, false);
+        u.woken(8, 100 * MS, 0, false);
         assert!(u.of(0) <= 1, "{}", u.of(0));
         assert!(u.of(1).abs_diff(before) <= 1, "{before} {}", u.of(1));
         // Without an event of the move, being switched in shows it.
@@ -336,9 +499,9 @@ mod tests {
     #[test]
     fn a_new_task_brings_half_of_what_is_left_and_a_dead_one_takes_its_own_away() {
         let mut u = two_cpus(1024, 0);
-        u.forked(7, MS, 0);
+        u.woken(7, MS, 0, true);
         assert_eq!(u.of(0), 512);
-        u.forked(8, MS, 0);
+        u.woken(8, MS, 0, true);
         assert_eq!(u.of(0), 768);
         u.switch(0, MS, (0, 0), (8, NORMAL));
         u.switch(0, MS, (8, 0x10), (0, NORMAL));
@@ -361,7 +524,7 @@ mod tests {
     #[test]
     fn a_task_that_ends_idling_runs_from_its_wakeup_on() {
         let mut u = two_cpus(1024, 0);
-        u.woken(0, 4 * MS);
+        u.woken(7, 4 * MS, 0, false);
         on(&mut u, 24 * MS, 7);
         off(&mut u, 38 * MS, 7);
         assert!((512..=530).contains(&u.of(0)), "34 ms, {}", u.of(0));
@@ -369,6 +532,61 @@ mod tests {
         let before = u.of(0);
         on(&mut u, 72 * MS, 7);
         assert!(u.of(0).abs_diff(before / 2) <= 10, "{before} {}", u.of(0));
+    }
+
+    #[test]
+    fn cpus_that_idle_are_aged_by_others() {
+        let busy = || {
+            let mut u = two_cpus(1024, 0);
+            on(&mut u, 0, 7);
+            off(&mut u, 100 * MS, 7);
+            u
+        };
+        let full = busy().of(0);
+        // By its own balancing while its tick goes on.
+        let mut u = busy();
+        u.balances(0, 134 * MS);
+        assert!(u.of(0).abs_diff(full / 2) <= 10, "{}", u.of(0));
+        // By one whose tick is stopped, and which was asked to by a CPU at work.
+        let mut u = busy();
+        u.tick_stopped(1);
+        u.balances(1, 134 * MS);
+        assert!(u.of(0).abs_diff(full / 2) <= 10, "{}", u.of(0));
+        // By a CPU that goes idle long after that was done last; not by one whose tasks come at once.
+        let mut u = busy();
+        for at in [101, 132] {
+            u.switch(1, at * MS, (0, 0), (8, NORMAL));
+            u.switch(1, at * MS + 1_000, (8, 1), (0, NORMAL));
+            assert_eq!(u.of(0) == full, at == 101, "{at}: {}", u.of(0));
+        }
+        // Not while its tick is known to go on, nor with a task on its way.
+        let mut u = busy();
+        on(&mut u, 101 * MS, 7);
+        u.tick(0, 102 * MS);
+        off(&mut u, 102 * MS, 7);
+        let before = u.of(0);
+        u.tick_stopped(1);
+        u.balances(1, 140 * MS);
+        assert_eq!(u.of(0), before);
+        u.tick_stopped(0);
+        u.woken(9, 141 * MS, 0, false);
+        let before = u.of(0);
+        u.balances(1, 180 * MS);
+        assert_eq!(u.of(0), before);
+    }
+
+    #[test]
+    fn one_that_is_seen_to_be_a_real_time_task_takes_its_share_out() {
+        let mut u = two_cpus(1024, 0);
+        u.woken(9, MS, 0, true);
+        assert_eq!(u.of(0), 512);
+        u.switch(0, MS, (0, 0), (9, 50));
+        assert_eq!(u.of(0), 0);
+        u.switch(0, 2 * MS, (9, 1), (0, NORMAL));
+        let before = u.of(0);
+        u.woken(9, 3 * MS, 0, false);
+        u.switch(0, 3 * MS, (0, 0), (9, 50));
+        assert!(u.of(0) <= before, "{before} {}", u.of(0));
     }
 
     #[test]

@@ -88,6 +88,26 @@ fn a_stopped_tick_that_is_armed_for_the_time_of_the_next_one_is_not_started_agai
 }
 
 #[test]
+fn a_tick_that_the_idle_loop_starts_behind_the_handlers_did_not_run_on() {
+    let mut s = with_timer(200 * MS);
+    s.rest(0, TICK + MS);
+    s.idle(0, TICK + MS + US, 0);
+    s.exit(0, TICK + MS + 20 * US);
+    // The tick is stopped when the governor is asked again. Its timer fires for the wheel, and is armed when the visit is over.
+    s.tick_stop(0, TICK + MS + 21 * US);
+    s.arm(0, TICK + MS + 21 * US, tick_timer(0), TICK_FN, TICK + 20 * T);
+    s.idle(0, TICK + MS + 22 * US, 0);
+    s.exit(0, TICK + 20 * T + US);
+    s.timer_irq(0, TICK + 20 * T + 2 * US);
+    s.fire(0, TICK + 20 * T + 3 * US, tick_timer(0), TICK_FN, TICK + 20 * T + 3 * US);
+    s.timer_irq_end(0, TICK + 20 * T + 4 * US);
+    s.arm(0, TICK + 20 * T + 5 * US, tick_timer(0), TICK_FN, TICK + 21 * T);
+    s.switch(0, TICK + 20 * T + 10 * US, RUNNING, 42);
+    let starts: Vec<_> = stays(&s.tape(), 0).iter().map(|p| has(p, PieceFlags::VISIT_START)).collect();
+    assert_eq!(starts, [true, false]);
+}
+
+#[test]
 fn a_switch_from_task_to_task_begins_no_visit_and_every_switch_to_idle_begins_one() {
     let mut s = with_timer(200 * MS);
     for k in 0..3 {

@@ -143,6 +143,7 @@ fn same_without_and_with(name: &str, formats: &[(&str, Write)]) {
             let at = format!("{name} as {format}, cancelled {before_ns} ns before");
             for (a, b) in without.cpus.iter().zip(&with.cpus) {
                 let (left, right) = (a.pieces.to_vec(), b.pieces.to_vec());
+                let (left, right) = (left.unwrap(), right.unwrap());
                 let differ = left.iter().zip(&right).find(|(l, r)| l != r);
                 assert_eq!(differ, None, "{at}, CPU {}", a.cpu);
             }

@@ -23,6 +23,7 @@ const FIRST_DEVICE: i32 = 100;
 const FIRST_SOURCE: i32 = 500;
 /// The softirqs of the wheel and of RCU.
 const TIMER_SOFTIRQ: u32 = 1;
+const SCHED_SOFTIRQ: u32 = 7;
 const RCU_SOFTIRQ: u32 = 9;
 /// Kernel functions by the addresses that stand for them here.
 const TICK: u64 = 0xffff_8000_8010_0000;
@@ -57,6 +58,8 @@ pub(crate) struct Tracer<W: Write> {
     cpus: Vec<u32>,
     /// What runs on each CPU, by place.
     running: Vec<i32>,
+    /// Tasks that were woken for each while it idled, and that it has not queued yet.
+    on_their_way: Vec<Vec<i32>>,
     /// Tasks that wait for I/O.
     in_io: BTreeSet<i32>,
     /// Tasks that have not been queued yet.
@@ -171,6 +174,7 @@ impl<W: Write> Tracer<W> {
             },
             cpus: meta.cpus.clone(),
             running: vec![IDLE; meta.cpus.len()],
+            on_their_way: vec![Vec::new(); meta.cpus.len()],
             in_io: BTreeSet::new(),
             new: BTreeSet::new(),
             grid: machine.grid,
@@ -223,6 +227,14 @@ impl<W: Write> Tracer<W> {
             Out::Perfetto(out) => out.event(&event, &self.names),
         };
         self.failed = written.err();
+    }
+
+    /// Tasks that were woken for a CPU while it idled are queued there.
+    fn arrive(&mut self, place: u32) {
+        let target_cpu = self.number(place);
+        for pid in self.on_their_way.get_mut(place as usize).map(std::mem::take).unwrap_or_default() {
+            self.write(target_cpu, IDLE, EventKind::SchedWakeup { pid, target_cpu, new: false });
+        }
     }
 
     fn number(&self, place: u32) -> u32 {
@@ -292,14 +304,24 @@ impl<W: Write> Watch for Tracer<W> {
                 if self.in_io.remove(&pid) {
                     self.write(cpu, runs, EventKind::SchedBlockedReason { pid, io_wait: true });
                 }
-                self.write(cpu, runs, EventKind::SchedWakeup { pid, target_cpu, new });
+                // Since 6.0 a CPU that idles takes the task into its queue itself, when the interrupt has come.
+                let idle = self.running.get(target as usize) == Some(&IDLE);
+                match self.on_their_way.get_mut(target as usize) {
+                    Some(tasks) if idle && !new && target_cpu != cpu => tasks.push(pid),
+                    _ => self.write(cpu, runs, EventKind::SchedWakeup { pid, target_cpu, new }),
+                }
             }
             SimEvent::Migrated { task, from, to } => {
+                if self.on_their_way.get(from as usize).is_some_and(|tasks| tasks.contains(&pid(Some(task))))
+                {
+                    self.arrive(from);
+                }
                 let (orig_cpu, dest_cpu) = (self.number(from), self.number(to));
                 let kind = EventKind::SchedMigrateTask { pid: pid(Some(task)), orig_cpu, dest_cpu };
                 self.write(cpu, runs, kind);
             }
             SimEvent::Switch { prev, prev_sleeps, prev_in_io, next } => {
+                self.arrive(place);
                 let (prev_pid, next_pid) = (pid(prev), pid(next));
                 let kind = EventKind::SchedSwitch {
                     prev_pid,
@@ -375,8 +397,8 @@ impl<W: Write> Watch for Tracer<W> {
                 self.write(cpu, runs, EventKind::TimerExpireExit { timer: task_timer(task) });
             }
             SimEvent::WheelRan => self.write(cpu, runs, EventKind::SoftirqExit { vec: TIMER_SOFTIRQ }),
-            SimEvent::RcuRuns => {
-                let vec = RCU_SOFTIRQ;
+            SimEvent::RcuRuns | SimEvent::Balances => {
+                let vec = if what == SimEvent::RcuRuns { RCU_SOFTIRQ } else { SCHED_SOFTIRQ };
                 for kind in [
                     EventKind::SoftirqRaise { vec },
                     EventKind::SoftirqEntry { vec },
@@ -388,6 +410,9 @@ impl<W: Write> Watch for Tracer<W> {
             SimEvent::Irq { kind } => {
                 let [entry, _] = self.interrupts.events(kind, irq_of(kind));
                 self.write(cpu, runs, entry);
+                if kind == IrqKind::Ipi {
+                    self.arrive(place);
+                }
             }
             SimEvent::IrqDone { kind } => {
                 let [_, exit] = self.interrupts.events(kind, irq_of(kind));

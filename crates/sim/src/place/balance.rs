@@ -5,7 +5,7 @@ use super::imbalance::{Amount, Between, Group, amount};
 use super::util::{Fit, is_greater};
 use crate::state::Sim;
 use crate::state::placer::AVG_IDLE_MAX_NS;
-use idlewise_parts::watch::Watch;
+use idlewise_parts::watch::{SimEvent, Watch};
 
 /// How many times longer busy CPUs wait (`busy_factor`).
 const BUSY_FACTOR: u64 = 16;
@@ -26,6 +26,7 @@ impl<W: Watch> Sim<'_, W> {
     pub(crate) fn spread(&mut self, c: usize) {
         self.mark(c);
         if self.tick_number() >= self.next_balance(c) {
+            self.watch.seen(self.now_ns, c as u32, SimEvent::Balances);
             self.age(c, c);
             self.rebalance(c, c);
         }

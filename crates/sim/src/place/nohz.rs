@@ -4,7 +4,7 @@
 
 use crate::state::Sim;
 use crate::state::placer::Kick;
-use idlewise_parts::watch::Watch;
+use idlewise_parts::watch::{SimEvent, Watch};
 
 /// How often blocked load is aged, ns: a half-life's periods taken as ms.
 const AGE_EVERY_NS: u64 = 32_000_000;
@@ -68,6 +68,7 @@ impl<W: Watch> Sim<'_, W> {
         }
         self.placer.next_unknown &= !kick.next;
         if kick != Kick::default() {
+            self.watch.seen(self.now_ns, c as u32, SimEvent::Balances);
             self.look_after_idle(c, kick.age, kick.balance);
         }
     }

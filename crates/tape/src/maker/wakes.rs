@@ -13,6 +13,7 @@ use crate::rcu_softirq::RCU_SOFTIRQ;
 
 /// The softirq that runs wheel timers.
 const TIMER_SOFTIRQ: u32 = 1;
+const SCHED_SOFTIRQ: u32 = 7;
 
 impl Maker<'_> {
     /// An interrupt or softirq begins or ends.
@@ -24,6 +25,9 @@ impl Maker<'_> {
         }
         match e.kind {
             EventKind::SoftirqEntry { vec } => {
+                if vec == SCHED_SOFTIRQ {
+                    self.util.balances(e.cpu, self.standstill.running_ns(e.ts_ns));
+                }
                 let runs_wheel = vec == TIMER_SOFTIRQ && self.facts.wheel_timers == 0;
                 if runs_wheel {
                     self.see(e, |seen, ts| seen.timer(Fired::Wheel, ts));
@@ -67,6 +71,8 @@ impl Maker<'_> {
     pub(super) fn fired(&mut self, e: &Event, fired: Fired) {
         self.see(e, |seen, ts| seen.timer(fired, ts));
         if let Fired::Tick(_) = fired {
+            let running_ns = self.standstill.running_ns(e.ts_ns);
+            self.util.tick(e.cpu, running_ns);
             let grid = self.facts.grid(e.cpu);
             let c = self.cpu(e.cpu);
             // A stopped tick's timer fires, too, but not twice within two periods.
