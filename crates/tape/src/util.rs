@@ -39,7 +39,6 @@ pub(crate) struct Rules {
     pub(crate) pelt: Pelt,
     /// Bits of `prev_state`, any of which means that a task will not run again.
     pub(crate) dead: u64,
-    /// Its ticks.
     pub(crate) ticks: TickGrid,
     /// Whether the recording has softirqs, those of the scheduler among them.
     pub(crate) shows_softirqs: bool,
@@ -91,7 +90,7 @@ struct Queue {
     woken_ns: Option<u64>,
     /// The tick is stopped.
     stopped: bool,
-    /// Or it was when the CPU last idled: others age it.
+    /// Whether it is or was when the CPU last idled, so that others age its averages.
     sleeps: bool,
     /// Since when it idles, ns.
     idle_since_ns: Option<u64>,

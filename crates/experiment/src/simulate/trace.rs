@@ -232,7 +232,8 @@ impl<W: Write> Tracer<W> {
     /// Tasks that were woken for a CPU while it idled are queued there.
     fn arrive(&mut self, place: u32) {
         let target_cpu = self.number(place);
-        for pid in self.on_their_way.get_mut(place as usize).map(std::mem::take).unwrap_or_default() {
+        let Some(tasks) = self.on_their_way.get_mut(place as usize) else { return };
+        for pid in std::mem::take(tasks) {
             self.write(target_cpu, IDLE, EventKind::SchedWakeup { pid, target_cpu, new: false });
         }
     }
