@@ -143,11 +143,11 @@ fn a_comparison_says_where_governors_part_and_fails_on_request() {
     assert!(out(&o).contains("ok        too_deep > +1pp: -1.64pp"), "{}", out(&o));
     let o = with(&["--fail-if", "too_deep > +1pp", "--fail-if", "energy > +2%"]);
     assert_eq!(o.status.code(), Some(1), "{}", err(&o));
-    assert!(out(&o).contains("FAILED    energy > +2%: +35.35%"), "{}", out(&o));
+    assert!(out(&o).contains("FAILED    energy > +2%: +35.37%"), "{}", out(&o));
     // Where no tables are shown, the checks are reported together with the result.
     let o = with(&["--fail-if", "energy > +2%", "--format", "csv"]);
     assert_eq!(o.status.code(), Some(1));
-    assert!(err(&o).starts_with("FAILED energy > +2%: +35.35%"), "{}", err(&o));
+    assert!(err(&o).starts_with("FAILED energy > +2%: +35.37%"), "{}", err(&o));
     assert!(out(&o).starts_with(
         "trace,governor_a,governor_b,part,by,kind,a_state,b_state,quantity,a,b,assumed,warnings\n"
     ));
