@@ -49,7 +49,7 @@ impl Standstill {
     /// `ts_ns` on the scheduler's clock, which suspends stop, as far as averages of load care: from the begin of the recording,
     /// since where periods of averages lie on its clock is not known.
     pub(crate) fn running_ns(&self, ts_ns: u64) -> u64 {
-        ts_ns.saturating_sub(self.begin_ns + self.silent_ns)
+        ts_ns.saturating_sub(self.begin_ns).saturating_sub(self.silent_ns)
     }
 
     /// An idle period of a CPU that is left out.

@@ -29,10 +29,10 @@ const AGE_EVERY_NS: u64 = 32_000_000;
 /// A CPU that idles for less than this on average does not age others when it goes idle, ns
 /// (`sched_migration_cost_ns`).
 const AGE_IDLE_NS: u64 = 500_000;
-/// Its average counts at most, ns.
+/// No CPU idles longer than this on average, as the kernel counts it, ns.
 const AVG_IDLE_MAX_NS: u64 = 1_000_000;
 
-/// What is known of the kernel that was recorded.
+/// Ways of the kernel that was recorded, and what its recording shows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
     /// How it keeps averages.
@@ -230,11 +230,12 @@ impl Utilisation {
     }
 
     fn tick_number(&self, ts_ns: u64) -> u64 {
-        self.rules.ticks.after(ts_ns) / self.rules.ticks.period_ns.max(1)
+        self.rules.ticks.after(ts_ns) / self.rules.ticks.period_ns
     }
 
     fn age_idle(&mut self, ts_ns: u64) {
-        self.next_age = self.tick_number(ts_ns) + AGE_EVERY_NS.div_ceil(self.rules.ticks.period_ns.max(1));
+        self.next_age =
+            self.tick_number(ts_ns).saturating_add(AGE_EVERY_NS.div_ceil(self.rules.ticks.period_ns));
         let idles = |q: &&mut Queue| q.running == Running::Idle && q.woken_ns.is_none() && q.sleeps;
         for queue in self.cpus.values_mut().filter(idles) {
             self.rules.pelt.pass(&mut queue.rq, ts_ns, 0, 0);
@@ -356,7 +357,8 @@ impl Utilisation {
         if next != Running::Idle {
             queue.stopped = false;
             if let Some(since_ns) = queue.idle_since_ns.take() {
-                let change = (ts_ns.saturating_sub(since_ns) as i64 - queue.avg_idle_ns as i64) >> 3;
+                let idle_ns = i64::try_from(ts_ns.saturating_sub(since_ns)).unwrap_or(i64::MAX);
+                let change = (idle_ns - queue.avg_idle_ns as i64) >> 3;
                 queue.avg_idle_ns = queue.avg_idle_ns.saturating_add_signed(change).min(AVG_IDLE_MAX_NS);
             }
         } else {
@@ -586,6 +588,28 @@ mod tests {
         u.woken(9, 3 * MS, 0, false);
         u.switch(0, 3 * MS, (0, 0), (9, 50));
         assert!(u.of(0) <= before, "{before} {}", u.of(0));
+    }
+
+    #[test]
+    fn impossible_times_and_priorities_are_no_panic() {
+        let mut u = two_cpus(1024, u64::MAX);
+        for at in [0, 1 << 63, u64::MAX, 1, u64::MAX / 2] {
+            for (prev, next) in [(0, 7), (7, 0), (0, -1), (-1, 8), (8, 8), (5, 0)] {
+                for prio in [i32::MIN, -1, 99, 100, i32::MAX] {
+                    u.woken(next, at, 1, prio < 0);
+                    u.switch(0, at, (prev, u64::MAX), (next, prio));
+                    u.switch(1, at, (next, 0), (next, prio));
+                    u.frequency(0, at, u32::MAX);
+                    u.recorded(0, at, u32::MAX);
+                    u.move_to(next, at, 9);
+                    u.tick(0, at);
+                    u.balances(1, at);
+                    u.spent(1, at, prio < 0);
+                    u.asleep(0, at);
+                }
+            }
+        }
+        assert!(u.of(0) <= 1024 && u.of(1) <= 1024);
     }
 
     #[test]
