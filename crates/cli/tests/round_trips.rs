@@ -3,8 +3,9 @@
 
 use crate::common::{idlewise, words};
 
-/// Some that need all inputs: utilisation, timers of both kinds, ticks, waits for I/O.
-const RUNS: [(&str, &str, &str); 7] = [
+/// Some that need all inputs: utilisation, timers of both kinds, ticks, waits for I/O, a state that is always refused, clocks that
+/// utilisation does not depend on, interrupts while the CPU polls.
+const RUNS: [(&str, &str, &str); 11] = [
     ("pixel6", "frames", "teo-util"),
     ("pixel6", "web", "teo-6.6"),
     ("zen-server", "periodic", "teo-fixed"),
@@ -12,6 +13,10 @@ const RUNS: [(&str, &str, &str); 7] = [
     ("zen-server", "timer", "teo-util-v1"),
     ("broadwell", "timer", "menu-6.1"),
     ("skylake-sp", "reads", "menu-6.1"),
+    ("mt8196", "web", "teo-fixed"),
+    ("sandy-bridge", "web", "teo-6.6"),
+    ("imx8mm", "frames", "teo-util"),
+    ("alder-lake-n", "pingpong", "teo-fixed"),
 ];
 
 #[test]

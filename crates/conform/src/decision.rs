@@ -94,6 +94,11 @@ pub trait Decisions {
         false
     }
 
+    /// Whether some decisions have a utilisation that may be off ([`Doubts::util_off`]).
+    fn doubts_util(&self) -> bool {
+        false
+    }
+
     /// What the kernel's governor may have gone through before the recording began, where that is not known.
     fn histories(&self) -> Vec<Steps<'_, Self::Error>> {
         Vec::new()
@@ -311,6 +316,8 @@ pub struct Doubts {
     pub events_lost: bool,
     /// The timers are bounded or assumed.
     pub unsure_timers: bool,
+    /// How far off the utilisation may be, either way, in its unit.
+    pub util_off: u32,
     /// States that the kernel entered anywhere in the recording, bit i for state i.
     pub entered: u64,
 }

@@ -64,10 +64,11 @@ impl DivergenceKind {
                 "the kernel stopped the tick where replay keeps it: another timer, or another state of the governor"
             }
             Self::Shallower => {
-                "the kernel took a shallower state, timers known: a latency limit, the governor's state, or another version"
+                "the kernel took a shallower state, timers known: a latency limit, utilisation, the governor's state, or \
+                 another version"
             }
             Self::Deeper => {
-                "the kernel took a deeper state, timers known: the governor's state, or another version"
+                "the kernel took a deeper state, timers known: utilisation, the governor's state, or another version"
             }
         }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A governor led through the decisions of a kernel's governor.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use idlewise_governor::{Choice, Device, GovernorError, Instance, Loader, Slot};
@@ -28,6 +29,8 @@ const COUNTS_FROM_EACH_MOVE: &str = "ladder";
 /// have not made that change themselves; that decision counts as different. Where a [`Step::State`] says the state, all copies
 /// take it over, and nothing depends on another from then on.
 ///
+/// While the utilisation may be off ([`Doubts::util_off`]), two copies are given the most and the least that it can be.
+///
 /// # Errors
 /// The governor cannot be loaded, or refuses a CPU; or the decisions cannot be read.
 pub fn follow<D: Decisions>(loader: &Loader<'_>, decisions: &D) -> Result<Agreement, GovernorError> {
@@ -40,6 +43,12 @@ pub fn follow<D: Decisions>(loader: &Loader<'_>, decisions: &D) -> Result<Agreem
         }
         others.push(other);
     }
+    let histories = others.len();
+    if decisions.doubts_util() {
+        for _ in histories..UTIL_ENDS.len() {
+            others.push(GovernorCopy::new(loader, decisions)?);
+        }
+    }
     let mut agreement = Agreement::new(decisions.source());
     let mut fades = decisions.source() == Source::DecisionTable && !others.is_empty();
     let (mut decided, mut fading) = (0, Vec::new());
@@ -48,12 +57,16 @@ pub fn follow<D: Decisions>(loader: &Loader<'_>, decisions: &D) -> Result<Agreem
         let here = fresh.step(&step)?;
         let mut certain = true;
         // A governor that has been in charge is not put in charge again: it would forget.
-        if !matches!(step, Step::Enabled { .. }) {
-            for other in &mut others {
-                certain &= other.step(&step)? == here;
+        let enabled = matches!(step, Step::Enabled { .. });
+        for (n, other) in others.iter_mut().enumerate() {
+            if n >= histories || !enabled {
+                certain &= other.step(&with_util_at(UTIL_ENDS.get(n), &step))? == here;
             }
         }
         if let (Step::Decided(decision), Some(here)) = (&step, here) {
+            if decision.doubts.util_off == 0 {
+                others.truncate(histories);
+            }
             decided += 1;
             fades &= decided <= FADED_AFTER && !fresh.has_kernels_state;
             let state = match certain && here.state_known {
@@ -71,6 +84,22 @@ pub fn follow<D: Decisions>(loader: &Loader<'_>, decisions: &D) -> Result<Agreem
     }
     count_fading(&mut agreement, &mut fading);
     Ok(agreement)
+}
+
+/// Where the utilisation may be off, by so many times.
+const UTIL_ENDS: [i64; 2] = [1, -1];
+
+/// `step` with the utilisation at one end of what it can be.
+fn with_util_at<'s>(end: Option<&i64>, step: &'s Step) -> Cow<'s, Step> {
+    match (step, end) {
+        (Step::Decided(decision), Some(end)) if decision.doubts.util_off > 0 => {
+            let mut decision = *decision;
+            let util = i64::from(decision.inputs.util) + end * i64::from(decision.doubts.util_off);
+            decision.inputs.util = util.clamp(0, 1024) as u32;
+            Cow::Owned(Step::Decided(decision))
+        }
+        _ => Cow::Borrowed(step),
+    }
 }
 
 /// Counts the decisions that may depend on a state from before the recording. That excuses a few, not most of them: then it is

@@ -131,7 +131,8 @@ pub(crate) fn followed(
     let since = recording.decisions.since();
     for (cpu, cluster) in usable(recording, tapes) {
         let since_ns = since.get(&cpu.cpu).copied();
-        sum.merge(follow(loader, &TapeDecisions::new(cpu, cluster, since_ns)?)?);
+        let decisions = TapeDecisions::new(cpu, cluster, since_ns)?.doubting_util(&recording.tape);
+        sum.merge(follow(loader, &decisions)?);
     }
     Ok(sum)
 }

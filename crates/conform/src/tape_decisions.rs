@@ -5,7 +5,8 @@
 use idlewise_governor::{Choice, Device, Inputs};
 use idlewise_idle::{Chooser, IdleCpu, Moment, NEVER_AT_NS, TickAhead, Timers};
 use idlewise_model::{
-    Confidence, CpuTape, Miss, NEVER_NS, NO_LATENCY_LIMIT_NS, Piece, PieceFlags, PiecesError, WakeCause, at,
+    Confidence, CpuTape, Miss, NEVER_NS, NO_LATENCY_LIMIT_NS, Piece, PieceFlags, PiecesError, Tape,
+    WakeCause, at,
 };
 
 use crate::decision::{
@@ -28,6 +29,8 @@ pub struct TapeDecisions<'t> {
     /// When the kernel's governor was put in charge, ns on the trace's clock, where that is known: then nothing before counts, and
     /// its state was that of a new governor.
     since_ns: Option<u64>,
+    /// When the recording began, ns on the trace's clock, where utilisation may be off for what ran before.
+    util_since_ns: Option<u64>,
     /// States that the kernel entered, bit i for state i.
     entered: u64,
     /// The kernel's verdicts on idle periods are recorded (`cpu_idle_miss`).
@@ -47,7 +50,14 @@ impl<'t> TapeDecisions<'t> {
                 has_misses |= miss(p) != Miss::None;
             }
         }
-        Ok(Self { tape, cluster, since_ns, entered, has_misses })
+        Ok(Self { tape, cluster, since_ns, util_since_ns: None, entered, has_misses })
+    }
+
+    /// The utilisation may be off for what ran before `tape` began, unless it is recorded ([`Doubts::util_off`]).
+    #[must_use]
+    pub fn doubting_util(self, tape: &Tape) -> Self {
+        let recorded = tape.weakest("utilisation") == Confidence::Recorded;
+        Self { util_since_ns: (!recorded).then_some(tape.source.first_ns), ..self }
     }
 
     fn enabled(&self) -> Step {
@@ -86,6 +96,7 @@ impl<'t> TapeDecisions<'t> {
                 doubts: Doubts {
                     events_lost: since_gap <= REMEMBERED,
                     unsure_timers: piece.timer_confidence() >= Confidence::Bounded,
+                    util_off: self.util_off(piece.start_ns),
                     entered: self.entered,
                     ..Doubts::default()
                 },
@@ -96,6 +107,19 @@ impl<'t> TapeDecisions<'t> {
             Ok(block) => block.iter().filter_map(&mut decision).map(Ok).collect(),
             Err(e) => vec![Err(e)],
         })
+    }
+
+    /// How far off utilisation may be at `at_ns`: PELT halves what was before every 32 periods of 1,048,576 ns
+    /// (`signal-behaviour.md` A1).
+    fn util_off(&self, at_ns: u64) -> u32 {
+        let halves = |since_ns| at_ns.saturating_sub(since_ns) >> 25;
+        let off = self.util_since_ns.and_then(|since_ns| 1024_u16.checked_shr(halves(since_ns) as u32));
+        off.map_or(0, |off| self.of_1024(off))
+    }
+
+    /// A utilisation in the unit that governors are given: 1024 is all of the fastest CPU.
+    fn of_1024(&self, util: u16) -> u32 {
+        (u32::from(util) * self.cluster.capacity) >> 10
     }
 
     /// What the idle loop gives a governor at `piece`, and whether it would stop the tick for it.
@@ -111,7 +135,7 @@ impl<'t> TapeDecisions<'t> {
                 tick_needed: piece.flags.has(PieceFlags::TICK_NEEDED),
             },
             latency_limit_ns: at(&self.tape.latency, piece.start_ns, NO_LATENCY_LIMIT_NS),
-            util: (u32::from(piece.util) * self.cluster.capacity) >> 10,
+            util: self.of_1024(piece.util),
             iowait: piece.iowait.into(),
             random: 0,
             wake_at_ns: piece.start_ns.saturating_add(piece.wake_ns),
@@ -129,15 +153,20 @@ impl<'t> TapeDecisions<'t> {
             return Outcome::Refused { tick_ran: false };
         }
         let exit_at_ns = piece.exit_at_ns();
+        let entered = piece.chosen().map(|state| state.min(self.cluster.table.len() - 1));
+        let polls =
+            entered.and_then(|state| self.cluster.table.states().get(state)).is_some_and(|s| s.polling);
         Outcome::Left {
-            entered: piece.chosen().map(|state| state.min(self.cluster.table.len() - 1)),
+            entered,
             residency_ns: self.residency_ns(piece, disabled),
             clock_ns: exit_at_ns.saturating_add(piece.handler_ns.into()),
             tick: TickSeen::Ran(
                 piece.flags.has(PieceFlags::TICK_RAN)
                     || matches!(piece.cause, WakeCause::Tick | WakeCause::Wheel),
             ),
-            poll_time_limit: piece.cause == WakeCause::PollLimit,
+            // The tick alone does not end the polling loop.
+            poll_time_limit: piece.cause == WakeCause::PollLimit
+                || polls && piece.cause == WakeCause::Tick && !piece.flags.has(PieceFlags::VISIT_END),
         }
     }
 }
@@ -193,6 +222,10 @@ impl Decisions for TapeDecisions<'_> {
 
     fn begins_in_charge(&self) -> bool {
         self.since_ns.is_none()
+    }
+
+    fn doubts_util(&self) -> bool {
+        self.util_since_ns.is_some()
     }
 
     /// The whole recording, where the governor was in charge before it began.

@@ -18,6 +18,8 @@ pub enum Waiter {
     Device { device: u32, task: u32 },
     /// The CPU's fair server.
     FairServer,
+    /// The CPU's lockup detector.
+    Watchdog,
     /// RCU's thread. Its timer is no CPU's own.
     Rcu,
 }

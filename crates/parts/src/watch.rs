@@ -112,6 +112,8 @@ pub enum HrtimerOf {
     Device(u32),
     /// Of the CPU's fair server.
     FairServer,
+    /// Of the CPU's lockup detector.
+    Watchdog,
 }
 
 /// The kinds of interrupts that a run reports.

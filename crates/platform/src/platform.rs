@@ -169,6 +169,16 @@ impl Platform {
         self.clusters.iter().position(|c| c.has(cpu))
     }
 
+    /// The last-level cache of `cpu`: CPUs with the same share one. Nothing for a CPU that no cluster has.
+    #[must_use]
+    pub fn cache_of(&self, cpu: u32) -> Option<(usize, usize)> {
+        let index = self.cluster_index_of(cpu)?;
+        let cluster = self.clusters.get(index)?;
+        let first = if cluster.any_cpu { 0 } else { cluster.cpus.first().copied()? };
+        let part = cluster.cache_cpus.map_or(0, |own| cpu.saturating_sub(first) as usize / own.max(1));
+        Some(if self.one_cache { (0, 0) } else { (index, part) })
+    }
+
     /// How many CPUs there are; for a machine of any size, how many to use where nothing else says.
     #[must_use]
     pub fn cpu_count(&self) -> usize {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use idlewise_idle::REFUSED_NS;
 use idlewise_model::{Change, CpuTape, PieceFlags, Pieces, PiecesError, TickGrid};
 
 use crate::event::unsure;
@@ -69,10 +70,6 @@ fn refusals(pieces: &Pieces) -> Result<Vec<Refusal>, PiecesError> {
     }
     Ok(out)
 }
-
-/// How long a refused entry takes where the recording has none, ns. No kernel bounds it; those of a MediaTek MT8196
-/// take 34 us at most.
-const REFUSED_NS: u64 = 20_000;
 
 impl Workload {
     /// How long an entry takes that is refused, ns: the median of the recording's.

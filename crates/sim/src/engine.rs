@@ -31,6 +31,10 @@ use idlewise_parts::timers::{NEVER_NS, Waiter};
 use idlewise_parts::watch::{HrtimerOf, IrqKind, SimEvent, Watch};
 use idlewise_parts::{Machine, SimError, UPTIME_NS};
 
+/// The lockup detector looks so often, ns (two fifths of `kernel.watchdog_thresh`, 10 s). It is there where a state is refused that a
+/// CPU without timers is given: such a CPU asks for it all the time, and a kernel's have this timer at least.
+const WATCHDOG_NS: u64 = 4_000_000_000;
+
 /// Runs `workload` on `machine` with `governor` for the time of `setting`.
 ///
 /// # Errors
@@ -106,9 +110,11 @@ impl<'a, W: Watch> Sim<'a, W> {
         for c in 0..sim.cpus.len() {
             let cpu = &mut sim.cpus[c];
             let table = machine.cpus[c].table;
-            // An entry that is always refused only costs time: nobody who has such a machine leaves it on.
-            let off = table.disabled_by_default() | table.refused() | machine.limits.disabled;
+            let off = table.disabled_by_default() | machine.limits.disabled;
             cpu.idle.set_disabled(&mut Hosted::new(sim.governor, cpu.slot), off);
+            if table.refused() != 0 {
+                sim.set_watchdog(c, (c as u64 + 1) * WATCHDOG_NS / machine.cpus.len() as u64);
+            }
             sim.segment(c, 0, Then::Switched);
         }
         sim.start_clocks();
@@ -287,6 +293,7 @@ impl<'a, W: Watch> Sim<'a, W> {
             Mode::Kernel(Then::Switched) => self.switched(c),
             Mode::Kernel(Then::Ask) => self.ask(c),
             Mode::Kernel(Then::Enter) => self.enter(c),
+            Mode::Kernel(Then::Refused) => self.refused(c),
             Mode::Kernel(Then::Leave) => self.left_idle(c),
             Mode::Exit => self.left_state(c),
             Mode::Poll => self.polled(c),
@@ -472,8 +479,20 @@ impl<'a, W: Watch> Sim<'a, W> {
                 }
             }
             Waiter::FairServer => self.fair_server_fired(c),
+            Waiter::Watchdog => {
+                self.watch.seen(self.now_ns, c as u32, SimEvent::TimerExpired { timer: HrtimerOf::Watchdog });
+                self.set_watchdog(c, self.now_ns + WATCHDOG_NS);
+                self.watch.seen(self.now_ns, c as u32, SimEvent::TimerDone { timer: HrtimerOf::Watchdog });
+            }
             Waiter::Rcu => self.rcu_timer_expired(c),
         }
+    }
+
+    /// The CPU's lockup detector looks again then.
+    fn set_watchdog(&mut self, c: usize, at_ns: u64) {
+        self.cpus[c].timers.add(at_ns, 0, Waiter::Watchdog);
+        let seen = SimEvent::TimerSet { timer: HrtimerOf::Watchdog, soft_ns: at_ns, hard_ns: at_ns };
+        self.watch.seen(self.now_ns, c as u32, seen);
     }
 
     /// The timer is set to what is due next, the tick included.

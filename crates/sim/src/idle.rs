@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The idle task: it drives the one idle loop of the project with what wakes this machine's CPUs.
 
-use idlewise_idle::{Hosted, Left, Moment, NEVER_AT_NS, Timers};
+use idlewise_idle::{Hosted, Left, Moment, NEVER_AT_NS, REFUSED_NS, Timers};
 use idlewise_model::{TickChoice, WakeCause};
 
 use crate::state::Sim;
@@ -79,7 +79,14 @@ impl<W: Watch> Sim<'_, W> {
             stay.poll_until_ns = stay.poll_until_ns.saturating_add(late_ns).min(NEVER_AT_NS);
         }
         let (state, poll_until_ns) = (stay.state, stay.poll_until_ns);
+        let refused = cpu.idle.refuses(state);
         self.watch.seen(now_ns, c as u32, SimEvent::IdleEntered { state: state as u8 });
+        if refused {
+            self.set_timer(c);
+            self.forget_stopped_tick(c);
+            self.segment(c, REFUSED_NS, Then::Refused);
+            return;
+        }
         self.meter.enters(self.machine, c, now_ns, state);
         self.set_timer(c);
         self.forget_stopped_tick(c);
@@ -93,6 +100,29 @@ impl<W: Watch> Sim<'_, W> {
         if !self.cpus[c].pending.is_empty() {
             self.cpu_has_interrupts(c);
         }
+    }
+
+    /// The driver has refused the state, and the CPU was awake all the time. Interrupts that came meanwhile go first.
+    pub(crate) fn refused(&mut self, c: usize) {
+        self.watch.seen(self.now_ns, c as u32, SimEvent::IdleLeft);
+        let cpu = &mut self.cpus[c];
+        if let Some(stay) = &mut cpu.stay {
+            stay.exit_at_ns = self.now_ns;
+        }
+        if cpu.pending.is_empty() { self.after_refusal(c) } else { self.handle_irqs(c) }
+    }
+
+    fn after_refusal(&mut self, c: usize) {
+        let now_ns = self.now_ns;
+        let cpu = &mut self.cpus[c];
+        let Some(stay) = cpu.stay.take() else { return };
+        let governor = &mut Hosted::new(self.governor, cpu.slot);
+        if stay.tick_ran {
+            cpu.idle.tick_ran(governor);
+        }
+        cpu.idle.reject(governor, stay.exit_at_ns, self.watch);
+        cpu.idle.interrupt_done(now_ns);
+        self.again_or_out(c);
     }
 
     /// A tick that came due while it was being stopped: the timer is set to a later time by now, and its interrupt is
@@ -161,7 +191,9 @@ impl<W: Watch> Sim<'_, W> {
             self.again_or_out(c);
             return;
         };
-        if stay.poll_until_ns == NEVER_AT_NS {
+        if self.cpus[c].idle.refuses(stay.state) {
+            self.after_refusal(c);
+        } else if stay.poll_until_ns == NEVER_AT_NS {
             self.leave(c, stay, stay.cause.unwrap_or(WakeCause::Unknown), now_ns);
             self.again_or_out(c);
         } else if self.cpus[c].need_resched {

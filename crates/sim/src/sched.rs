@@ -184,7 +184,7 @@ impl<W: Watch> Sim<'_, W> {
             // It sees the flag.
             Mode::Poll => self.until(c, self.now_ns, Mode::Poll),
             // The last look at the flag was before the governor was asked.
-            Mode::Task { .. } | Mode::Sleep | Mode::Exit | Mode::Kernel(Then::Enter) => {
+            Mode::Task { .. } | Mode::Sleep | Mode::Exit | Mode::Kernel(Then::Enter | Then::Refused) => {
                 self.send_ipi(c);
             }
             Mode::Kernel(_) => {}

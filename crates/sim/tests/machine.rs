@@ -6,7 +6,7 @@ use crate::common;
 use common::{
     MS, US, draws_sleep, draws_work, platform, run, run_with, setting, sleep, task, work, workload,
 };
-use idlewise_model::Counted;
+use idlewise_model::{Counted, Outcome};
 use idlewise_parts::{Costs, HrtimerOf, Machine, SimEvent};
 use idlewise_workload::{Event, Resource, ResourceId, ResourceKind};
 
@@ -173,4 +173,25 @@ fn a_tick_that_comes_due_while_it_is_started_again_is_not_lost() {
     // Of 370 wakeups, one in four meets a tick in 1 ms.
     let (at_once, slowly) = (ticks(0), ticks(MS));
     assert!(slowly > at_once + 60, "{slowly} and {at_once}");
+}
+
+#[test]
+fn a_state_that_is_refused_keeps_the_cpu_awake_and_its_governor_is_asked_again() {
+    let text = platform(1).to_toml();
+    let refusing = text.replacen("residency_us = 1200", "residency_us = 1200\nentry = \"refused\"", 1);
+    assert_ne!(text, refusing);
+    let platform = idlewise_platform::Platform::from_toml(&refusing, "refusing").unwrap();
+    let load = workload(vec![task("sleeper", vec![work(100 * US), sleep(10 * MS)])]);
+    let (out, log) = run(&without_costs(&platform), &load, "deepest", 100);
+    // 10 ms and 50 us of slack, 20 us each time; no exit latency, since nothing was entered.
+    let waits = out.tasks[0].wakeups - 1;
+    assert_eq!(waits, 100 * MS / (10 * MS + 160 * US));
+    let times = log.entries.len() as u64;
+    assert!((waits * 500..waits * 500 + 510).contains(&times), "{times}");
+    assert!(log.entries.iter().all(|e| e.outcome == Outcome::Rejected && e.residency_ns == 0));
+    let ranks = Counted::ranks([&out.tasks[0].response_ns].into_iter());
+    assert!(ranks.iter().all(|(ns, _)| *ns <= 20_000), "{ranks:?}");
+    // One that such a state leaves out knows nothing of it.
+    let (_, log) = run(&without_costs(&platform), &load, "shallow", 100);
+    assert!(log.entries.iter().all(|e| e.selected == 0 && e.outcome != Outcome::Rejected));
 }

@@ -60,6 +60,21 @@ pub(crate) struct Utilisation {
     next_age: u64,
     /// A tick was stopped that ran before: that is a reason for the scheduler's softirq, too.
     newly_stopped: bool,
+    /// Why the last tick of a busy CPU may have asked a CPU that idles to look after all of them.
+    asked: Option<Asked>,
+}
+
+/// Reasons for the scheduler's softirq on a CPU that idles.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    /// The tick that asked.
+    tick: u64,
+    /// It was time to age the averages.
+    due: bool,
+    /// A tick had been stopped that ran before.
+    newly_stopped: bool,
+    /// Idle CPUs may help: a task waited for another, or two CPUs of one cache were busy where all are of one size.
+    helps: bool,
 }
 
 /// A fair task that the recording has shown.
@@ -90,28 +105,36 @@ struct Queue {
     woken_ns: Option<u64>,
     /// The tick is stopped.
     stopped: bool,
-    /// Whether it is or was when the CPU last idled, so that others age its averages.
-    sleeps: bool,
+    /// Whether it is or was when the CPU last idled, so that others age its averages; nothing until that was seen.
+    sleeps: Option<bool>,
     /// Since when it idles, ns.
     idle_since_ns: Option<u64>,
     /// How long it idles, ns: an eighth of it is new.
     avg_idle_ns: u64,
+    /// The highest clock, kHz; 0 where utilisation does not depend on the clock.
     max_khz: u64,
+    /// The last-level cache, where the machine is known.
+    cache: Option<(usize, usize)>,
 }
 
 impl Queue {
-    fn new(capacity: u32, max_khz: u64) -> Self {
+    fn new(capacity: u32, max_khz: u64, cache: Option<(usize, usize)>) -> Self {
         Self {
             rq: Rq::new(capacity),
             running: Running::Idle,
             any: Task::new(weight(Some(0)) as u32),
             woken_ns: None,
             stopped: false,
-            sleeps: true,
+            sleeps: None,
             idle_since_ns: None,
             avg_idle_ns: AVG_IDLE_MAX_NS,
             max_khz,
+            cache,
         }
+    }
+
+    fn sleeps(&self) -> bool {
+        self.sleeps.unwrap_or(true)
     }
 
     /// 0..=1024 of the CPU's own capacity.
@@ -136,11 +159,17 @@ impl Utilisation {
         let queue = |&(cpu, khz): &(u32, u64)| {
             let index = machine.cluster_index_of(cpu);
             let place = index.and_then(|i| machine.clusters.get(i));
-            let published =
-                place.and_then(|p| p.power.as_ref()).and_then(|p| p.curve.last()).map_or(0, |r| r.khz);
+            let (capacity, cache) = (place.map_or(1024, |p| p.capacity), machine.cache_of(cpu));
+            let clock = place.and_then(|p| p.clock.as_ref());
+            if clock.is_some_and(|c| !c.invariant) {
+                // Such a kernel counts time alone.
+                return (cpu, Queue::new(capacity, 0, cache));
+            }
+            let curve = place.and_then(|p| p.power.as_ref()).and_then(|p| p.curve.last());
+            let published = clock.and_then(|c| c.points.last()).map(|p| p.khz).or(curve.map(|r| r.khz));
             let recorded = if place.is_none() { of_all } else { fastest.get(&index).copied() };
             let recorded = recorded.unwrap_or(khz);
-            (cpu, Queue::new(place.map_or(1024, |p| p.capacity), published.max(recorded)))
+            (cpu, Queue::new(capacity, published.map_or(recorded, |khz| khz.max(recorded)), cache))
         };
         let cpus: BTreeMap<u32, Queue> = all.iter().map(queue).collect();
         let capacities: BTreeSet<u32> = cpus.values().map(|q| q.rq.speed().capacity).collect();
@@ -152,6 +181,7 @@ impl Utilisation {
             others: BTreeSet::new(),
             next_age: 0,
             newly_stopped: false,
+            asked: None,
         }
     }
 
@@ -190,8 +220,11 @@ impl Utilisation {
             _ => None,
         };
         if queue.running != Running::Idle {
-            queue.sleeps &= !self.rules.shows_stops;
+            queue.sleeps = Some(queue.sleeps() && !self.rules.shows_stops);
             self.rules.pelt.tick(&mut queue.rq, task);
+            let not_fair = matches!(queue.running, Running::RealTime | Running::Deadline);
+            let waits = queue.rq.runnable_tasks() + u32::from(not_fair) > 1;
+            self.may_ask(cpu, ts_ns, waits);
         }
         if !self.rules.shows_softirqs {
             self.age_idle_if_due(ts_ns);
@@ -202,7 +235,7 @@ impl Utilisation {
     pub(crate) fn tick_stopped(&mut self, cpu: u32) {
         if let Some(queue) = self.cpus.get_mut(&cpu) {
             queue.stopped = true;
-            self.newly_stopped |= !std::mem::replace(&mut queue.sleeps, true);
+            self.newly_stopped |= queue.sleeps.replace(true) != Some(true);
         }
     }
 
@@ -210,16 +243,33 @@ impl Utilisation {
     pub(crate) fn balances(&mut self, cpu: u32, ts_ns: u64) {
         let stopped = |q: &Queue| q.stopped || !self.rules.shows_stops && q.running == Running::Idle;
         if self.cpus.get(&cpu).is_some_and(stopped) {
-            // Only to work out when to balance next, for all that is known; CPUs of one size balance as soon as two are busy.
-            let helps = self.alike && self.cpus.values().filter(|q| !q.sleeps).nth(1).is_some();
-            if std::mem::take(&mut self.newly_stopped) && !helps {
-                self.age_idle_if_due(ts_ns);
-            } else {
+            let asked = self.asked.take().unwrap_or_else(|| self.reasons(cpu, ts_ns, false));
+            self.newly_stopped &= !asked.newly_stopped;
+            // A tick that was stopped is a reason only to work out when to balance next.
+            if asked.due || asked.helps || !asked.newly_stopped {
                 self.age_idle(ts_ns);
             }
         } else if let Some(queue) = self.cpus.get_mut(&cpu) {
             self.rules.pelt.pass(&mut queue.rq, ts_ns, 0, 0);
             self.rules.pelt.age(&mut queue.rq);
+        }
+    }
+
+    fn reasons(&self, cpu: u32, ts_ns: u64, waits: bool) -> Asked {
+        let tick = self.tick_number(ts_ns);
+        let cache = self.cpus.get(&cpu).and_then(|q| q.cache);
+        let two_busy = || self.cpus.values().filter(|q| q.cache == cache && !q.sleeps()).nth(1).is_some();
+        let helps = waits || self.alike && two_busy();
+        Asked { tick, due: tick >= self.next_age, newly_stopped: self.newly_stopped, helps }
+    }
+
+    /// At the tick of a busy CPU. What others ask for at the same tick counts, too.
+    fn may_ask(&mut self, cpu: u32, ts_ns: u64, waits: bool) {
+        let new = self.reasons(cpu, ts_ns, waits);
+        match &mut self.asked {
+            Some(asked) if asked.tick == new.tick => asked.helps |= new.helps,
+            _ if new.due || new.newly_stopped || new.helps => self.asked = Some(new),
+            _ => {}
         }
     }
 
@@ -236,7 +286,7 @@ impl Utilisation {
     fn age_idle(&mut self, ts_ns: u64) {
         self.next_age =
             self.tick_number(ts_ns).saturating_add(AGE_EVERY_NS.div_ceil(self.rules.ticks.period_ns));
-        let idles = |q: &&mut Queue| q.running == Running::Idle && q.woken_ns.is_none() && q.sleeps;
+        let idles = |q: &&mut Queue| q.running == Running::Idle && q.woken_ns.is_none() && q.sleeps();
         for queue in self.cpus.values_mut().filter(idles) {
             self.rules.pelt.pass(&mut queue.rq, ts_ns, 0, 0);
             self.rules.pelt.age(&mut queue.rq);
@@ -356,6 +406,7 @@ impl Utilisation {
         }
         if next != Running::Idle {
             queue.stopped = false;
+            queue.sleeps = Some(queue.sleeps());
             if let Some(since_ns) = queue.idle_since_ns.take() {
                 let idle_ns = i64::try_from(ts_ns.saturating_sub(since_ns)).unwrap_or(i64::MAX);
                 let change = (idle_ns - queue.avg_idle_ns as i64) >> 3;
@@ -574,6 +625,62 @@ mod tests {
         let before = u.of(0);
         u.balances(1, 180 * MS);
         assert_eq!(u.of(0), before);
+    }
+
+    #[test]
+    fn a_cpu_that_was_asked_at_a_tick_ages_for_what_held_then() {
+        let asked = |waits: bool, late: bool| {
+            let mut u = two_cpus(1024, 0);
+            for at_ns in [0, 40 * MS] {
+                on(&mut u, at_ns, 7);
+                u.tick(0, at_ns + 4 * MS);
+                off(&mut u, at_ns + 10 * MS, 7);
+            }
+            let full = u.of(0);
+            u.tick_stopped(0);
+            // CPU 1 is busy at one tick, and went idle before the other one has come; that it aged itself is not long ago.
+            u.switch(1, 51 * MS, (0, 0), (8, NORMAL));
+            if waits {
+                u.woken(9, 51 * MS, 1, true);
+            }
+            u.tick(1, 52 * MS);
+            if waits {
+                u.switch(1, 52 * MS, (8, 1), (9, NORMAL));
+                u.switch(1, 52 * MS, (9, 1), (0, NORMAL));
+            } else {
+                u.switch(1, 52 * MS, (8, 1), (0, NORMAL));
+            }
+            if late {
+                u.tick_stopped(1);
+            }
+            u.balances(0, 54 * MS);
+            u.of(0) < full
+        };
+        assert!(!asked(false, false), "only to work out when to balance next");
+        assert!(!asked(false, true), "stopped before and after");
+        assert!(asked(true, false), "to help: a task waits");
+    }
+
+    #[test]
+    fn a_kernel_without_frequency_invariance_counts_time_alone() {
+        let of = |invariant: bool| {
+            let mut platform = machine(1024);
+            let clock = "[cluster.clock]\ntransition_latency_us = 10\nfast_switch = true\npolicy = \"cpu\"\nsource = \"made up\"\n\
+                         points = [{ khz = 1000000 }, { khz = 2000000 }]\n";
+            let text = format!("{}{clock}invariant = {invariant}\n", platform.to_toml());
+            platform = Platform::from_toml(&text, "t.toml").unwrap();
+            let (pelt, ticks) = (Pelt::default(), TickGrid::from_hz(250));
+            let rules = Rules { pelt, dead: 0x30, ticks, shows_softirqs: true, shows_stops: true };
+            let mut u = Utilisation::new(&platform, [(0, 1_000_000), (1, 1_000_000)].into_iter(), rules);
+            u.frequency(0, 0, 1_000_000);
+            on(&mut u, 0, 7);
+            off(&mut u, 34 * MS, 7);
+            u.of(0)
+        };
+        assert!((512..=530).contains(&of(false)), "{}", of(false));
+        // Half of it, and as long again to be idle in.
+        let work = u32::from(of(true));
+        assert!((205..=225).contains(&work), "at half its speed: {work}");
     }
 
     #[test]

@@ -52,7 +52,7 @@ pub fn words(p: &RecordedGovernor) -> String {
     let apart = [
         (p.given_up, "cancelled by a reschedule before the entry"),
         (p.refused, "refused by the driver"),
-        (counts.unknown_state, "more depend on the governor's state before the recording"),
+        (counts.unknown_state, "more depend on what came before the recording"),
     ];
     for (n, what) in apart.into_iter().filter(|(n, _)| *n > 0) {
         text += &format!("; {n} {what}");

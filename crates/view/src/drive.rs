@@ -30,7 +30,7 @@ pub fn decisions(path: &Path, driven: &DrivenDecisions, show: usize) -> Vec<Stri
         DrivenDecisions::Table(r) => {
             out.push(format!(
                 "{path} steps={} mismatches={} (same {} %; state {}, tick {}, next to an aborted select {}; {} more \
-                 depend on the governor's state before the recording, {} were abandoned; sleep length asked \
+                 depend on what came before the recording, {} were abandoned; sleep length asked \
                  differently {}, \
                  poll limit different {}, reset {})",
                 r.decisions,

@@ -113,7 +113,7 @@ pub(crate) fn fidelity_lines(f: &Result<FidelityHead, NotKnown>) -> Vec<Line> {
     };
     let Some(same_state_pct) = f.same_state_pct else {
         let why = format!(
-            "not known: no choice of {} can be compared ({} depend on the governor's state before the \
+            "not known: no choice of {} can be compared ({} depend on what came before the \
              recording)",
             f.governor, f.unknown_memory
         );
@@ -127,7 +127,7 @@ pub(crate) fn fidelity_lines(f: &Result<FidelityHead, NotKnown>) -> Vec<Line> {
         "fidelity",
         format!(
             "replay of {} repeats the kernel's choices: state {} %, {tick} ({} choices compared; {} more \
-             depend on the governor's state before the recording)",
+             depend on what came before the recording)",
             f.governor,
             percent(same_state_pct),
             f.decisions,

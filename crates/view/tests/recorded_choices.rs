@@ -114,7 +114,8 @@ fn replay_and_info_say_it_first_and_take_the_governor_from_the_events() {
     assert_eq!(counts(&trace.parity[0]).same, 341);
     let fidelity = trace.fidelity.as_ref().unwrap();
     assert_eq!(fidelity.governor, "teo-util");
-    assert_eq!(fidelity.unknown_memory, 0, "it was switched on in the recording: its memory is known");
+    // It was switched on in the recording, so its memory is known; utilisation of what ran before is not, for 370 of 474 ms.
+    assert!((1..341 * 370 / 474).contains(&fidelity.unknown_memory), "{}", fidelity.unknown_memory);
     let lines = view::replay(&report).preamble;
     assert_eq!(lines[0].label(), Some("parity"));
     let there = info(&lab("teo-util-timer.dat"), &RecordingOptions::default(), &[]).unwrap();

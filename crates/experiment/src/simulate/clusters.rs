@@ -31,6 +31,8 @@ struct Cluster {
     /// CPUs that are awake, and by state those that are in it.
     awake: u32,
     in_state: Vec<u32>,
+    /// States that are never reached: bit i for state i.
+    refused: u16,
     since_ns: u64,
     khz: u32,
     khz_since_ns: u64,
@@ -73,6 +75,7 @@ impl Clusters {
                 time: ClusterTime { active_ns: 0, states_ns: vec![0; c.table.states().len()], khz_ns: 0 },
                 awake: 0,
                 in_state: vec![0; c.table.states().len()],
+                refused: c.table.refused(),
                 since_ns: 0,
                 khz: 0,
                 khz_since_ns: 0,
@@ -119,7 +122,13 @@ impl Watch for Clusters {
     #[inline]
     fn seen(&mut self, at_ns: u64, cpu: u32, what: SimEvent) {
         match what {
-            SimEvent::IdleEntered { state } => self.change(at_ns, cpu, Some(state)),
+            SimEvent::IdleEntered { state } => {
+                let cluster =
+                    self.cpus.get(cpu as usize).and_then(|(cluster, _)| self.clusters.get(*cluster));
+                if cluster.is_some_and(|c| c.refused >> state & 1 == 0) {
+                    self.change(at_ns, cpu, Some(state));
+                }
+            }
             SimEvent::IdleLeft => self.change(at_ns, cpu, None),
             SimEvent::Clock { khz } => {
                 let cluster = self.cpus.get(cpu as usize).map(|(cluster, _)| *cluster);

@@ -31,15 +31,17 @@ const WAKE: u64 = 0xffff_8000_8010_1000;
 const TIMEOUT: u64 = 0xffff_8000_8010_2000;
 const SERVER: u64 = 0xffff_8000_8010_3000;
 const ANSWER: u64 = 0xffff_8000_8010_4000;
+const WATCHDOG: u64 = 0xffff_8000_8010_5000;
 /// Timers, by CPU, by task, and of devices by the task that waits.
 const TICK_TIMERS: u64 = 0xffff_0000_1000_0000;
 const SERVER_TIMERS: u64 = 0xffff_0000_1800_0000;
+const WATCHDOG_TIMERS: u64 = 0xffff_0000_1c00_0000;
 const TASK_TIMERS: u64 = 0xffff_0000_2000_0000;
 const DEVICE_TIMERS: u64 = 0xffff_0000_4000_0000;
 /// Bytes from one to the next.
 const TIMER_SIZE: u64 = 0x80;
-/// `HRTIMER_MODE_ABS` with `PINNED` and `HARD`, as the tick has it; with `HARD`, as the fair server; `ABS` alone, as sleeping
-/// tasks do.
+/// `HRTIMER_MODE_ABS` with `PINNED` and `HARD`, as the tick has it; with `HARD`, as the fair server and the lockup detector;
+/// `ABS` alone, as sleeping tasks do.
 const TICK_MODE: HrtimerMode = HrtimerMode(0x0a);
 const SERVER_MODE: HrtimerMode = HrtimerMode(0x08);
 const TASK_MODE: HrtimerMode = HrtimerMode(0);
@@ -132,6 +134,7 @@ impl Names for TaskNames {
             TIMEOUT => Some("process_timeout"),
             SERVER => Some("dl_task_timer"),
             ANSWER => Some("null_cmd_timer_expired"),
+            WATCHDOG => Some("watchdog_timer_fn"),
             _ => None,
         }
     }
@@ -279,6 +282,7 @@ impl<W: Write> Watch for Tracer<W> {
             HrtimerOf::Task(task) => (task_timer(task), WAKE, TASK_MODE),
             HrtimerOf::Device(task) => (DEVICE_TIMERS + u64::from(task) * TIMER_SIZE, ANSWER, TASK_MODE),
             HrtimerOf::FairServer => (SERVER_TIMERS + u64::from(place) * TIMER_SIZE, SERVER, SERVER_MODE),
+            HrtimerOf::Watchdog => (WATCHDOG_TIMERS + u64::from(place) * TIMER_SIZE, WATCHDOG, SERVER_MODE),
         };
         let irq_of = |kind: IrqKind| match kind {
             IrqKind::Timer => TIMER_IRQ,
@@ -411,11 +415,11 @@ impl<W: Write> Watch for Tracer<W> {
             SimEvent::Irq { kind } => {
                 let [entry, _] = self.interrupts.events(kind, irq_of(kind));
                 self.write(cpu, runs, entry);
+            }
+            SimEvent::IrqDone { kind } => {
                 if kind == IrqKind::Ipi {
                     self.arrive(place);
                 }
-            }
-            SimEvent::IrqDone { kind } => {
                 let [_, exit] = self.interrupts.events(kind, irq_of(kind));
                 self.write(cpu, runs, exit);
             }

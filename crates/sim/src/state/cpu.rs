@@ -39,6 +39,8 @@ pub(crate) enum Then {
     Ask,
     /// The tick is stopped, and the state entered.
     Enter,
+    /// The driver has refused the state.
+    Refused,
     /// The idle task is left.
     Leave,
 }

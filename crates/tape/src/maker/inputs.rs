@@ -168,10 +168,10 @@ impl Maker<'_> {
         let moves = if f.migrations > 0 { "sched_migrate_task" } else { "seen when they run on another CPU" };
         let how = format!(
             "PELT (32 ms) of fair and real-time tasks; speed: {clock}; tasks take their share with them \
-             when they migrate ({moves}); interrupts \
-             count as their task"
+             when they migrate ({moves}); interrupts count as their task; what ran before the recording counts for 370 ms, and when PELT's \
+             periods of 1 ms begin is not known: up to 22 of 1024"
         );
-        (Confidence::Derived, how)
+        (Confidence::Bounded, how)
     }
 
     pub(super) fn timer_words(&self) -> String {
