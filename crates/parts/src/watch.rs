@@ -112,7 +112,7 @@ pub enum HrtimerOf {
     Device(u32),
     /// Of the CPU's fair server.
     FairServer,
-    /// Of the CPU's lockup detector.
+    /// The CPU's lockup detector.
     Watchdog,
 }
 

@@ -174,8 +174,8 @@ impl Platform {
     pub fn cache_of(&self, cpu: u32) -> Option<(usize, usize)> {
         let index = self.cluster_index_of(cpu)?;
         let cluster = self.clusters.get(index)?;
-        let first = if cluster.any_cpu { 0 } else { cluster.cpus.first().copied()? };
-        let part = cluster.cache_cpus.map_or(0, |own| cpu.saturating_sub(first) as usize / own.max(1));
+        let place = cluster.cpus.iter().position(|c| *c == cpu).unwrap_or(cpu as usize);
+        let part = cluster.cache_cpus.map_or(0, |own| place / own.max(1));
         Some(if self.one_cache { (0, 0) } else { (index, part) })
     }
 

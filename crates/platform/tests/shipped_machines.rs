@@ -237,3 +237,15 @@ fn the_tables_are_those_of_real_machines() {
         }
     }
 }
+
+#[test]
+fn caches_are_shared_as_the_machine_says() {
+    let caches =
+        |id: &str, cpus: [u32; 4]| cpus.map(|cpu| idlewise_platform::find(id).unwrap().cache_of(cpu));
+    let [first, near, far, beyond] = caches("power9", [0, 7, 8, 4000]);
+    assert!(first.is_some() && first == near && near != far && far.is_some() && beyond != far);
+    let [little, also, mid, none] = caches("pixel6", [0, 3, 4, 8]);
+    assert!(little == also && little != mid && none.is_none(), "a cache for each cluster");
+    let [one, other, ..] = caches("jasper-lake", [0, 3, 1, 2]);
+    assert!(one.is_some() && one == other);
+}

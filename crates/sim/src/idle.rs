@@ -112,8 +112,8 @@ impl<W: Watch> Sim<'_, W> {
         if cpu.pending.is_empty() { self.after_refusal(c) } else { self.handle_irqs(c) }
     }
 
+    /// The idle loop's clock is not read again: only interrupts do that.
     fn after_refusal(&mut self, c: usize) {
-        let now_ns = self.now_ns;
         let cpu = &mut self.cpus[c];
         let Some(stay) = cpu.stay.take() else { return };
         let governor = &mut Hosted::new(self.governor, cpu.slot);
@@ -121,7 +121,6 @@ impl<W: Watch> Sim<'_, W> {
             cpu.idle.tick_ran(governor);
         }
         cpu.idle.reject(governor, stay.exit_at_ns, self.watch);
-        cpu.idle.interrupt_done(now_ns);
         self.again_or_out(c);
     }
 
@@ -192,6 +191,7 @@ impl<W: Watch> Sim<'_, W> {
             return;
         };
         if self.cpus[c].idle.refuses(stay.state) {
+            self.cpus[c].idle.interrupt_done(now_ns);
             self.after_refusal(c);
         } else if stay.poll_until_ns == NEVER_AT_NS {
             self.leave(c, stay, stay.cause.unwrap_or(WakeCause::Unknown), now_ns);
