@@ -28,7 +28,8 @@ const NEAR_UTIL: u64 = 8;
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct InputAccuracy {
     pub name: String,
-    /// Decisions for which the kernel's governor had asked for it, and whose entry the tape has.
+    /// Decisions for which the kernel's governor had asked for it, and whose entry the tape has; of utilisation those that owe nothing to
+    /// what ran before the recording.
     pub compared: u64,
     /// Of these, those that are the same in the sense of `how`.
     pub same: u64,
@@ -69,7 +70,7 @@ pub fn compare(recording: &Recording) -> Result<Vec<InputAccuracy>, CommandError
         truths.extend(recording.decisions.decided_on(cpu.cpu).map(Truth::from));
         truths.sort_by_key(|t| t.at_ns);
         let mut before_ns = 0;
-        for taped in TapeDecisions::new(cpu, cluster, None)?.decisions() {
+        for taped in TapeDecisions::new(cpu, cluster, None)?.doubting_util(&recording.tape).decisions() {
             let taped = taped?;
             let n = truths.partition_point(|t| t.at_ns <= taped.at_ns);
             let last = n.checked_sub(1).and_then(|i| truths.get(i)).filter(|t| t.at_ns > before_ns);
@@ -194,7 +195,8 @@ impl Comparison {
         };
         let stopped = stopped && taped.kernel.stop_tick.is_some();
         note(STOPPED, tape.tick_stopped.into(), kernel.tick_stopped.into(), 0, stopped);
-        if truth.known.has(Asked::UTIL) {
+        // What ran before the recording is not known.
+        if truth.known.has(Asked::UTIL) && taped.doubts.util_off == 0 {
             note(3, tape.util.into(), kernel.util.into(), NEAR_UTIL, util);
         }
         if truth.known.has(Asked::IOWAIT) {

@@ -150,7 +150,7 @@ impl<'t> TapeDecisions<'t> {
 
     fn outcome(&self, piece: &Piece, disabled: u16) -> Outcome {
         if piece.flags.has(PieceFlags::REJECTED) {
-            return Outcome::Refused { tick_ran: false };
+            return Outcome::Refused { tick_ran: piece.flags.has(PieceFlags::TICK_RAN) };
         }
         let exit_at_ns = piece.exit_at_ns();
         let entered = piece.chosen().map(|state| state.min(self.cluster.table.len() - 1));

@@ -258,7 +258,7 @@ fn candidates(request: &SimulateRequest) -> Result<Vec<Candidate>, CommandError>
     let candidates = governors::candidates(&request.governors, &request.kernel_trees)?;
     if candidates.iter().any(|c| matches!(c, Candidate::Bound(_))) {
         let why = "the oracle needs the time of the next event, and hindsight all of them, which in a simulation depend on their own \
-                   choices. Write a trace of the run (--trace) and replay that trace under it";
+                   choices. Write a trace of the run (--write-trace) and replay that trace under it";
         return Err(CommandError::conflict(&["--governor"], why));
     }
     Ok(candidates)

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use idlewise_governor::Instance;
 use idlewise_idle::{Hosted, IdleCpu};
-use idlewise_model::{Counted, WakeCause};
+use idlewise_model::{Counted, TickGrid, WakeCause};
 use idlewise_signal::pelt;
 use idlewise_workload::{Random, Workload};
 
@@ -113,7 +113,7 @@ impl<'a, W: Watch> Sim<'a, W> {
             let off = table.disabled_by_default() | machine.limits.disabled;
             cpu.idle.set_disabled(&mut Hosted::new(sim.governor, cpu.slot), off);
             if table.refused() != 0 {
-                sim.set_watchdog(c, (c as u64 + 1) * WATCHDOG_NS / machine.cpus.len() as u64);
+                sim.set_watchdog(c);
             }
             sim.segment(c, 0, Then::Switched);
         }
@@ -481,15 +481,17 @@ impl<'a, W: Watch> Sim<'a, W> {
             Waiter::FairServer => self.fair_server_fired(c),
             Waiter::Watchdog => {
                 self.watch.seen(self.now_ns, c as u32, SimEvent::TimerExpired { timer: HrtimerOf::Watchdog });
-                self.set_watchdog(c, self.now_ns + WATCHDOG_NS);
                 self.watch.seen(self.now_ns, c as u32, SimEvent::TimerDone { timer: HrtimerOf::Watchdog });
+                self.set_watchdog(c);
             }
             Waiter::Rcu => self.rcu_timer_expired(c),
         }
     }
 
-    /// The CPU's lockup detector looks again then.
-    fn set_watchdog(&mut self, c: usize, at_ns: u64) {
+    /// The CPU's lockup detector looks again when it is due next, which is not the same time on all CPUs.
+    fn set_watchdog(&mut self, c: usize) {
+        let phase_ns = (c as u64 + 1) * WATCHDOG_NS / self.cpus.len() as u64;
+        let at_ns = TickGrid { period_ns: WATCHDOG_NS, phase_ns }.after(self.now_ns);
         self.cpus[c].timers.add(at_ns, 0, Waiter::Watchdog);
         let seen = SimEvent::TimerSet { timer: HrtimerOf::Watchdog, soft_ns: at_ns, hard_ns: at_ns };
         self.watch.seen(self.now_ns, c as u32, seen);

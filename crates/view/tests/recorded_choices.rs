@@ -126,7 +126,8 @@ fn replay_and_info_say_it_first_and_take_the_governor_from_the_events() {
         ("sleep length", 330, 0.99),
         ("next event with the tick", 330, 0.99),
         ("tick stopped", 330, 1.0),
-        ("utilisation", 100, 0.4),
+        // Of the last 104 ms.
+        ("utilisation", 8, 1.0),
         ("latency limit", 330, 1.0),
     ] {
         let t = of(name);

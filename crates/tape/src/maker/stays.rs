@@ -109,7 +109,10 @@ impl Maker<'_> {
         let verdict = table
             .map_or(Miss::None, |t| t.verdict(piece.state.into(), stay_ns as i64, t.disabled_by_default()));
         let uncounted = verdict == Miss::Above && !piece.flags.has(PieceFlags::MISS_ABOVE);
-        let refused = self.facts.misses > 0 && uncounted && stay_ns <= LONGEST_REFUSAL_NS;
+        let always = table.is_some_and(|t| piece.state < 16 && t.refused() >> piece.state & 1 == 1);
+        let counted = piece.flags.0 & (PieceFlags::MISS_ABOVE | PieceFlags::MISS_BELOW) != 0;
+        let refused = self.facts.misses > 0 && uncounted || always && !counted;
+        let refused = refused && stay_ns <= LONGEST_REFUSAL_NS;
         piece.flags.set(PieceFlags::REJECTED, refused);
         let late_ns = grid.after(piece.start_ns).saturating_add(declared_ns + TICK_SLACK_NS);
         let spanned = late_ns < wake_at;
