@@ -181,6 +181,22 @@ fn polling_ends_by_its_limit_by_another_cpu_or_for_no_known_reason() {
     assert_eq!(polled(|s, ts| s.irq(0, ts, 9, "eth0", 500), false).cause, WakeCause::Irq);
 }
 
+#[test]
+fn an_interrupt_behind_the_limit_did_not_end_polling() {
+    let cause = |polled_ns: u64| {
+        let mut s = with_timer(200 * MS);
+        let at = TICK + MS;
+        s.rest(0, at);
+        s.idle(0, at + US, 0);
+        s.exit(0, at + US + polled_ns);
+        s.irq(0, at + 2 * US + polled_ns, 9, "eth0", 500);
+        s.switch(0, at + 500 * US, RUNNING, 42);
+        stays(&s.try_tape(&polling_machine()).unwrap(), 0)[0].cause
+    };
+    assert_eq!(cause(250 * US), WakeCause::PollLimit);
+    assert_eq!(cause(249 * US), WakeCause::Irq, "below the limit, a sixteenth of the tick's period");
+}
+
 // ---- The kernel's verdicts.
 
 #[test]

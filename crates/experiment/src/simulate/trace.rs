@@ -19,6 +19,7 @@ const IDLE: i32 = 0;
 const FIRST_PID: i32 = 1000;
 /// Interrupt numbers: the timer's, the first device's, the first source's.
 const TIMER_IRQ: i32 = 11;
+const IPI_IRQ: i32 = 16;
 const FIRST_DEVICE: i32 = 100;
 const FIRST_SOURCE: i32 = 500;
 /// The softirqs of the wheel and of RCU.
@@ -78,6 +79,8 @@ pub(crate) struct Tracer<W: Write> {
 enum Interrupts {
     /// Arm: the timer's is one of a driver, those between CPUs have events of their own.
     Ipi,
+    /// POWER: those between CPUs are a driver's, too. The timer's has an event of its own there; here a driver's stands for it.
+    Drivers,
     /// x86: all have vectors.
     Vectors,
 }
@@ -87,8 +90,11 @@ impl Interrupts {
     fn of(machine: &Machine<'_>) -> Self {
         let states = machine.clusters.first().map_or(&[][..], |c| c.table.states());
         let c_state = states.get(1).is_some_and(|s| s.name.starts_with('C'));
-        let polls = states.first().is_some_and(|s| s.polling && s.name != "snooze");
-        if polls && c_state { Self::Vectors } else { Self::Ipi }
+        match states.first() {
+            Some(s) if s.name == "snooze" => Self::Drivers,
+            Some(s) if s.polling && c_state => Self::Vectors,
+            _ => Self::Ipi,
+        }
     }
 
     /// Entry and exit of an interrupt of `kind`, which has the number `irq` where it is a driver's.
@@ -117,6 +123,7 @@ struct TaskNames {
     programs: Vec<String>,
     devices: Vec<String>,
     sources: Vec<String>,
+    timer: &'static str,
 }
 
 impl Names for TaskNames {
@@ -147,7 +154,10 @@ impl Names for TaskNames {
         let at =
             |list: &'_ [String], first: i32| usize::try_from(irq - first).ok().filter(|i| *i < list.len());
         if irq == TIMER_IRQ {
-            return Some("arch_timer");
+            return Some(self.timer);
+        }
+        if irq == IPI_IRQ {
+            return Some("IPI");
         }
         match (at(&self.sources, FIRST_SOURCE), at(&self.devices, FIRST_DEVICE)) {
             (Some(i), _) => self.sources.get(i).map(String::as_str),
@@ -167,6 +177,7 @@ impl<W: Write> Tracer<W> {
             Form::Perfetto => Out::Perfetto(Box::new(PerfettoWriter::new(out, &meta)?)),
         };
         let short = |name: &String| name.chars().take(15).collect::<String>();
+        let interrupts = Interrupts::of(machine);
         let mut tracer = Self {
             out,
             names: TaskNames {
@@ -174,6 +185,7 @@ impl<W: Write> Tracer<W> {
                 programs: workload.tasks.iter().map(|t| short(&t.name)).chain([RCU_THREAD.into()]).collect(),
                 devices: workload.devices.iter().map(|d| d.name.clone()).collect(),
                 sources: workload.sources.iter().map(|s| s.name.clone()).collect(),
+                timer: if interrupts == Interrupts::Drivers { "timer" } else { "arch_timer" },
             },
             cpus: meta.cpus.clone(),
             running: vec![IDLE; meta.cpus.len()],
@@ -181,7 +193,7 @@ impl<W: Write> Tracer<W> {
             in_io: BTreeSet::new(),
             new: BTreeSet::new(),
             grid: machine.grid,
-            interrupts: Interrupts::of(machine),
+            interrupts,
             now_ns: UPTIME_NS,
             failed: None,
         };
@@ -245,9 +257,9 @@ impl<W: Write> Tracer<W> {
         self.cpus.get(place as usize).copied().unwrap_or(place)
     }
 
-    /// A time as jiffies.
+    /// A time as jiffies, as kernels of 64 bits count them: they are 2^32 after the uptime that simulations begin with.
     fn jiffies(&self, at_ns: u64) -> u64 {
-        at_ns.saturating_sub(self.grid.phase_ns) / self.grid.period_ns
+        (1 << 32) - 1 + (at_ns + self.grid.period_ns).saturating_sub(self.grid.phase_ns) / self.grid.period_ns
     }
 }
 
@@ -286,7 +298,7 @@ impl<W: Write> Watch for Tracer<W> {
         };
         let irq_of = |kind: IrqKind| match kind {
             IrqKind::Timer => TIMER_IRQ,
-            IrqKind::Ipi => 0,
+            IrqKind::Ipi => IPI_IRQ,
             IrqKind::Device(n) => FIRST_DEVICE.saturating_add_unsigned(n),
             IrqKind::Source(n) => FIRST_SOURCE.saturating_add_unsigned(n),
         };

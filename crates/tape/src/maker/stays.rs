@@ -52,7 +52,11 @@ impl Maker<'_> {
         let declared_ns = state.map_or(0, |s| s.exit_ns().unsigned_abs());
         let seen = &stay.seen;
         piece.cause = seen.cause();
-        if piece.cause == WakeCause::Unknown && polling && !visit_end {
+        // Interrupts that end polling are handled within it.
+        let outlasts = table
+            .is_some_and(|t| stay_ns >= t.poll_limit_ns(t.disabled_by_default(), grid.period_ns))
+            && seen.first.is_some_and(|(_, ts)| ts > exit_ns);
+        if polling && (piece.cause == WakeCause::Unknown && !visit_end || outlasts) {
             piece.cause = WakeCause::PollLimit;
         }
         let inside = seen.first.map(|(_, ts)| ts).filter(|ts| *ts <= exit_ns);
