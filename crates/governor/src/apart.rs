@@ -2,6 +2,7 @@
 //! A foreign governor's object, in a process of its own: questions to it, and answers that are checked.
 #![expect(unsafe_code, reason = "copies structures to and from memory that a governor may write to")]
 
+use std::cell::Cell;
 use std::ffi::c_int;
 use std::ptr;
 
@@ -36,6 +37,8 @@ pub(crate) struct Apart {
     select: usize,
     reflect: usize,
     enable: usize,
+    /// The host's device and the object's of the CPU whose reflect was posted: the copy is still to come.
+    reflecting: Cell<Option<(*mut CpuDevice, *mut CpuDevice)>>,
 }
 
 impl Apart {
@@ -74,7 +77,7 @@ impl Apart {
         if !(aligned && fits) {
             return Err(wrong("its table has addresses that are not its own"));
         }
-        let apart = Self { process, env: abi.env, select: 0, reflect: 0, enable: 0 };
+        let apart = Self { process, env: abi.env, select: 0, reflect: 0, enable: 0, reflecting: Cell::new(None) };
         Ok((abi, apart))
     }
 
@@ -86,7 +89,7 @@ impl Apart {
     }
 
     /// Enables the governor on a CPU; gives what it returned.
-    pub(crate) fn enable(&mut self, cpu: &Cpu) -> c_int {
+    pub(crate) fn enable(&self, cpu: &Cpu) -> c_int {
         if self.enable == 0 {
             return 0;
         }
@@ -96,9 +99,10 @@ impl Apart {
 
     /// Asks the governor; state 0 where it has failed.
     #[cold]
-    pub(crate) fn select(&mut self, cpu: &mut Cpu, inputs: &Inputs) -> Choice {
+    pub(crate) fn select(&self, cpu: &mut Cpu, inputs: &Inputs) -> Choice {
         let place = Place { stage: Stage::Select, cpu: cpu.number, decision: cpu.decisions };
         cpu.decisions += 1;
+        self.settle();
         let env = self.env;
         // SAFETY: env is valid, as the object was loaded; the flags are read as bytes, since anything may be there.
         unsafe {
@@ -120,33 +124,57 @@ impl Apart {
         }
     }
 
-    /// Reports to the governor that the CPU has left `entered`, a state that it has.
+    /// Reports to the governor that the CPU has left `entered`, a state that it has. It may take its time until [`Apart::settle`].
     #[cold]
-    pub(crate) fn reflect(&mut self, cpu: &Cpu, entered: usize, now_ns: u64) {
+    pub(crate) fn reflect(&self, cpu: &Cpu, entered: usize, now_ns: u64) {
         if self.reflect == 0 {
             return;
         }
         let place =
             Place { stage: Stage::Reflect, cpu: cpu.number, decision: cpu.decisions.saturating_sub(1) };
+        self.settle();
         // SAFETY: env is valid, as the object was loaded.
         unsafe { (&raw mut (*self.env).inputs.now_ns).write_volatile(now_ns) };
-        self.call(cpu, place, self.reflect, [cpu.device_there as usize, entered, 0]);
+        self.show(cpu);
+        self.process.post(place, self.reflect, [cpu.device_there as usize, entered, 0]);
+        self.reflecting.set(Some((cpu.device, cpu.device_there)));
+    }
+
+    /// Waits for the end of a reflect. Before that the object's memory is not to be read or written, nor the host's device.
+    #[inline]
+    pub(crate) fn settle(&self) {
+        if let Some((device, device_there)) = self.reflecting.take() {
+            self.process.settle();
+            copy_back(device, device_there);
+        }
     }
 
     /// Calls a function about a CPU: with the host's copy of its device before, and the object's after it.
-    fn call(&mut self, cpu: &Cpu, place: Place, function: usize, arguments: [usize; 3]) -> usize {
-        // SAFETY: both devices are valid, as the object was loaded, and it is the host's turn; the object's is read as bytes only.
+    fn call(&self, cpu: &Cpu, place: Place, function: usize, arguments: [usize; 3]) -> usize {
+        self.settle();
+        self.show(cpu);
+        let result = self.process.call(place, function, arguments);
+        copy_back(cpu.device, cpu.device_there);
+        result
+    }
+
+    /// Gives the object the host's copy of a CPU's device.
+    fn show(&self, cpu: &Cpu) {
+        // SAFETY: both devices are valid, as the object was loaded, and it is the host's turn.
         unsafe {
             (&raw mut (*self.env).device).write_volatile(cpu.device_there);
             ptr::copy_nonoverlapping(cpu.device, cpu.device_there, 1);
         }
-        let result = self.process.call(place, function, arguments);
-        let mut bytes = [0; size_of::<Device>()];
-        // SAFETY: as above; of the host's copy only this part changes, and no reference to it is in use.
-        unsafe {
-            ptr::copy_nonoverlapping(cpu.device_there.cast::<u8>(), bytes.as_mut_ptr(), bytes.len());
-            (*cpu.device).device = Device::of_bytes(bytes);
-        }
-        result
+    }
+}
+
+/// Takes over what the object made of a device.
+fn copy_back(device: *mut CpuDevice, device_there: *mut CpuDevice) {
+    let mut bytes = [0; size_of::<Device>()];
+    // SAFETY: both are valid, as the object was loaded; the object's is read as bytes only. Of the host's copy only this part changes, and
+    // no reference to it is in use.
+    unsafe {
+        ptr::copy_nonoverlapping(device_there.cast::<u8>(), bytes.as_mut_ptr(), bytes.len());
+        (*device).device = Device::of_bytes(bytes);
     }
 }

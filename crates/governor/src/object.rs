@@ -188,8 +188,16 @@ impl Object {
         self.read(to.at, len)
     }
 
+    /// Waits until the governor's process is done with what it was given to do: before its memory is used.
+    fn settle(&self) {
+        if let Code::Apart(apart) = &self.code {
+            apart.settle();
+        }
+    }
+
     /// Calls a function of the object, which takes up to three numbers or addresses.
     fn call(&mut self, place: Place, function: usize, arguments: [usize; 3]) -> usize {
+        self.settle();
         match &mut self.code {
             Code::Apart(apart) => apart.process.call(place, function, arguments),
             Code::Library(_) | Code::Caller(_) => {
@@ -206,6 +214,7 @@ impl Object {
 
     /// A copy of the object's memory; nothing where an address is not its own.
     fn read(&self, at: usize, len: usize) -> Option<Vec<u8>> {
+        self.settle();
         match &self.code {
             Code::Apart(apart) => apart.process.region.read(at, len),
             Code::Library(_) | Code::Caller(_) => {
@@ -217,6 +226,7 @@ impl Object {
 
     /// Writes into the object's memory, if an address is its own.
     fn write(&self, at: usize, bytes: &[u8]) {
+        self.settle();
         match &self.code {
             Code::Apart(apart) => drop(apart.process.region.write(at, bytes)),
             Code::Library(_) | Code::Caller(_) => {
@@ -403,6 +413,7 @@ impl Object {
 
     /// The messages since the last call, a line each with its level as the first letter.
     pub(crate) fn take_log(&mut self) -> String {
+        self.settle();
         let log = self.abi.log;
         // SAFETY: of the loaded object; any bytes are a number.
         let used = unsafe { (&raw const (*log).used).read_volatile() } as usize;
@@ -503,6 +514,7 @@ impl Object {
 
     /// Puts a CPU's variables back to their initial values, and `device` in place.
     pub(crate) fn refresh_cpu(&mut self, index: usize, device: CpuDevice) {
+        self.settle();
         let (Some(cpu), Some(&block)) = (self.cpus.get(index), self.blocks.get(index)) else { return };
         // SAFETY: the block has room for the image, which the object never changes; the device is a part of it, with
         // the alignment and size of CpuDevice (the layouts were compared), or the host's copy of that.
@@ -532,8 +544,8 @@ impl Object {
     #[inline]
     pub(crate) fn seat(&mut self, index: usize) -> Seat<'_> {
         let cpu = &mut self.cpus[index];
-        let apart = if let Code::Apart(apart) = &mut self.code {
-            Some(&mut **apart)
+        let apart = if let Code::Apart(apart) = &self.code {
+            Some(&**apart)
         } else {
             // SAFETY: env and device are valid and ours while the seat borrows `self`, and nobody else names another CPU meanwhile.
             unsafe { (*self.env).device = cpu.device };
@@ -553,6 +565,7 @@ impl Object {
 
     #[inline]
     pub(crate) fn device(&mut self, index: usize) -> &mut Device {
+        self.settle();
         let cpu = self.cpus[index];
         // SAFETY: the device is valid and ours, and no C code runs while the reference borrows `self`.
         unsafe { &mut (*cpu.device).device }
@@ -585,7 +598,7 @@ pub struct Seat<'o> {
     device: *mut CpuDevice,
     driver: *mut Driver,
     states: usize,
-    apart: Option<&'o mut Apart>,
+    apart: Option<&'o Apart>,
     cpu: &'o mut Cpu,
 }
 
@@ -594,7 +607,7 @@ impl Seat<'_> {
     #[inline]
     pub fn select(&mut self, inputs: &Inputs) -> Choice {
         let env = self.env;
-        if let Some(apart) = &mut self.apart {
+        if let Some(apart) = self.apart {
             return apart.select(self.cpu, inputs);
         }
         // SAFETY: env, device and driver are valid and ours while the seat lasts; C writes the two flags as `bool`.
@@ -616,7 +629,7 @@ impl Seat<'_> {
         if entered >= self.states {
             return;
         }
-        if let Some(apart) = &mut self.apart {
+        if let Some(apart) = self.apart {
             apart.reflect(self.cpu, entered, now_ns);
         } else if let Some(reflect) = self.reflect {
             // SAFETY: as in select; the state exists, so the governor may use it as an index.
@@ -630,6 +643,9 @@ impl Seat<'_> {
     /// As [`crate::Instance::device`].
     #[inline]
     pub fn device(&mut self) -> &mut Device {
+        if let Some(apart) = self.apart {
+            apart.settle();
+        }
         // SAFETY: the device is valid and ours, and no C code runs while the reference borrows `self`.
         unsafe { &mut (*self.device).device }
     }
@@ -647,6 +663,7 @@ impl Seat<'_> {
 
 impl Drop for Object {
     fn drop(&mut self) {
+        self.settle();
         let drivers =
             if matches!(self.code, Code::Apart(_)) { Vec::new() } else { std::mem::take(&mut self.drivers) };
         for (_, driver) in drivers {

@@ -2,10 +2,11 @@
 //! A governor's own process, and calls into it.
 //!
 //! Both sides share a [`Region`]. A call is written there, and then it is the other side's turn: whoever waits looks for its turn for
-//! some microseconds, and then sleeps until the other one wakes it. Where the governor crashes, or does not return, that is kept, and it
-//! is asked no more.
+//! some microseconds, and then sleeps until the other one wakes it. A call that has no answer is not waited for before the next one. Where
+//! the governor crashes, or does not return, that is kept, and it is asked no more.
 #![expect(unsafe_code, reason = "writes calls into shared memory, and looks after a process by system calls")]
 
+use std::cell::{Cell, RefCell};
 use std::ptr;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -32,18 +33,20 @@ const SEEN: u32 = 64;
 /// A governor's process, which lives as long as this.
 pub(crate) struct Process {
     /// Goes before the memory.
-    child: Child,
+    child: RefCell<Child>,
     pub(crate) region: Region,
     /// What errors call the governor.
     label: String,
     patience_s: u64,
     failure: FirstFailure,
-    failed: bool,
+    failed: Cell<bool>,
+    /// The call that it is about, if nobody has waited for its end.
+    posted: Cell<Option<Place>>,
     /// In how many calls nobody looks after the last look in vain, and how many of these are left.
-    blind: u32,
-    blind_left: u32,
+    blind: Cell<u32>,
+    blind_left: Cell<u32>,
     /// Looks that were not in vain since then.
-    seen: u32,
+    seen: Cell<u32>,
 }
 
 impl Process {
@@ -59,50 +62,68 @@ impl Process {
             .map_err(|e| GovernorError::Lost { id: label.clone(), why: format!("no process for it: {e}") })?;
         let child = Child::new(pid);
         Ok(Self {
-            child,
+            child: RefCell::new(child),
             region,
             label,
             patience_s,
             failure,
-            failed: false,
-            blind: 0,
-            blind_left: 0,
-            seen: 0,
+            failed: Cell::new(false),
+            posted: Cell::new(None),
+            blind: Cell::new(0),
+            blind_left: Cell::new(0),
+            seen: Cell::new(0),
         })
     }
 
     /// Whether it has failed: then what it gives means nothing.
     pub(crate) fn has_failed(&self) -> bool {
-        self.failed
+        self.failed.get()
     }
 
     /// Calls a function of the object; `place` is where that is for a message. 0 when it has failed.
     #[inline]
-    pub(crate) fn call(&mut self, place: Place, function: usize, arguments: [usize; 3]) -> usize {
-        if self.failed {
+    pub(crate) fn call(&self, place: Place, function: usize, arguments: [usize; 3]) -> usize {
+        self.post(place, function, arguments);
+        self.settle();
+        if self.failed.get() {
             return 0;
+        }
+        // SAFETY: the control block is mapped as long as the region; what the governor writes there of its own accord is any number.
+        unsafe { (&raw const (*self.region.control()).result).read_volatile() as usize }
+    }
+
+    /// As [`Process::call`] of a function that answers nothing. The memory is the governor's until [`Process::settle`].
+    #[inline]
+    pub(crate) fn post(&self, place: Place, function: usize, arguments: [usize; 3]) {
+        self.settle();
+        if self.failed.get() {
+            return;
         }
         turns::take();
         let control = self.region.control();
-        // SAFETY: the control block is mapped as long as the region; it is the host's turn, and what the governor writes there
-        // meanwhile of its own accord is any number.
+        // SAFETY: as in `call`; it is the host's turn.
         unsafe {
             (&raw mut (*control).function).write_volatile(function as _);
             (&raw mut (*control).arguments).write_volatile(arguments.map(|argument| argument as _));
         }
-        if self.seen == 0 {
+        if self.seen.get() == 0 {
             self.slow(place);
         } else {
             self.hand_over();
-            if self.is_back_soon(spins()) {
-                self.seen = self.seen.saturating_add(1);
-            } else {
-                self.wait(place);
-                self.stay_together();
-            }
+            self.posted.set(Some(place));
         }
-        // SAFETY: as above.
-        unsafe { (&raw const (*control).result).read_volatile() as usize }
+    }
+
+    /// Waits for the end of what was posted.
+    #[inline]
+    pub(crate) fn settle(&self) {
+        let Some(place) = self.posted.take() else { return };
+        if self.is_back_soon(spins()) {
+            self.seen.set(self.seen.get().saturating_add(1));
+        } else {
+            self.wait(place);
+            self.stay_together();
+        }
     }
 
     fn turn(&self) -> &std::sync::atomic::AtomicU32 {
@@ -136,9 +157,9 @@ impl Process {
 
     /// A call when the last look was in vain: one in which nobody looks, or the first in which both do again.
     #[cold]
-    fn slow(&mut self, place: Place) {
-        if self.blind_left > 0 || spins() == 0 {
-            self.blind_left = self.blind_left.saturating_sub(1);
+    fn slow(&self, place: Place) {
+        if self.blind_left.get() > 0 || spins() == 0 {
+            self.blind_left.set(self.blind_left.get().saturating_sub(1));
             self.hand_over();
             self.wait(place);
             return;
@@ -146,7 +167,7 @@ impl Process {
         self.go_apart();
         self.hand_over();
         if self.is_back_soon(spins() * FIRST_LOOK) {
-            self.seen = 1;
+            self.seen.set(1);
         } else {
             self.wait(place);
             self.stay_together();
@@ -156,21 +177,20 @@ impl Process {
     /// Gives the other side a CPU that is not this one, and lets it look for its turns. The scheduler would leave two that wake each other
     /// on one CPU.
     #[cold]
-    fn go_apart(&mut self) {
+    fn go_apart(&self) {
         self.set_spins(spins());
-        self.child.runs_on(Here::Not);
+        self.child.borrow().runs_on(Here::Not);
     }
 
     /// The other side was not back soon: it has no CPU, or this one had none. Both are on one from now on, and nobody looks for some calls.
     #[cold]
-    fn stay_together(&mut self) {
-        if self.seen >= SEEN {
-            self.blind = 0;
-        }
-        self.blind = (self.blind * 2 + 1).min(MOST_BLIND);
-        (self.blind_left, self.seen) = (self.blind, 0);
+    fn stay_together(&self) {
+        let blind = if self.seen.replace(0) >= SEEN { 0 } else { self.blind.get() };
+        let blind = (blind * 2 + 1).min(MOST_BLIND);
+        self.blind.set(blind);
+        self.blind_left.set(blind);
         self.set_spins(0);
-        self.child.runs_on(Here::Only);
+        self.child.borrow().runs_on(Here::Only);
     }
 
     fn set_spins(&self, spins: u32) {
@@ -181,7 +201,7 @@ impl Process {
     /// Sleeps until it is the host's turn again, or the process has failed. Whether it gets on is looked after by the clock, since a
     /// governor may wake the host for nothing.
     #[cold]
-    fn wait(&mut self, place: Place) {
+    fn wait(&self, place: Place) {
         #[expect(
             clippy::disallowed_methods,
             reason = "how long somebody waits is real time; no result depends on it"
@@ -214,8 +234,8 @@ impl Process {
             }
             if let Some(why) = self.failure_of(&mut watch, sleep == LONGEST_SLEEP, place) {
                 self.failure.keep(why);
-                self.failed = true;
-                self.child.end();
+                self.failed.set(true);
+                self.child.borrow_mut().end();
                 self.turn().store(HOSTS_TURN, Ordering::Release);
                 return;
             }
@@ -224,9 +244,9 @@ impl Process {
         }
     }
 
-    fn failure_of(&mut self, watch: &mut Watch, look: bool, place: Place) -> Option<GovernorError> {
+    fn failure_of(&self, watch: &mut Watch, look: bool, place: Place) -> Option<GovernorError> {
         let (id, at) = (self.label.clone(), place.describe());
-        if let Some(status) = self.child.ended() {
+        if let Some(status) = self.child.borrow_mut().ended() {
             return Some(if libc::WIFSIGNALED(status) {
                 GovernorError::Crashed { id, signal: signal_name(libc::WTERMSIG(status)), at }
             } else {
@@ -237,7 +257,7 @@ impl Process {
                 }
             });
         }
-        let why = if look { watch.look(&self.child) } else { None };
+        let why = if look { watch.look(&self.child.borrow()) } else { None };
         why.map(|why| GovernorError::Stuck { id, why, at })
     }
 }
