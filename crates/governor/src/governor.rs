@@ -14,6 +14,7 @@ use crate::kernel_tree::{Version, label};
 use crate::of_caller::{CallerGovernor, offered};
 use crate::source::{GovernorSource, SourceFile};
 use crate::spec::no_c;
+use crate::versions::shipped_version;
 use crate::workshop::{Made, Source, Workshop};
 use crate::{GovernorError, Spec, shim};
 
@@ -60,7 +61,8 @@ impl Governor {
         }
         let (info, objects) = find(&spec.id).ok_or_else(|| GovernorError::Unknown {
             id: spec.id.clone(),
-            nearest: near(&spec.id, catalog().iter().map(|g| g.id)).first().map(|&k| k.to_owned()),
+            nearest: of_release(&spec.id)
+                .or_else(|| near(&spec.id, catalog().iter().map(|g| g.id)).first().map(|&k| k.to_owned())),
         })?;
         Ok(Self { spec: spec.clone(), origin: Origin::Ours(info, objects), by_path: false, called: None })
     }
@@ -118,7 +120,7 @@ impl Governor {
             postcard::from_bytes::<(String, PathBuf, String, Vec<u8>)>(bytes).map_err(|e| {
                 GovernorError::Source { path: "a governor that was sent".to_owned(), why: e.to_string() }
             })?;
-        let made = Made { files: Vec::new(), absent: Vec::new(), object };
+        let made = Made { files: Vec::new(), beside: Vec::new(), object };
         let (version, workshop, build) = (None, Workshop::from_env(), Build::Plain);
         let origin = Origin::Foreign(Arc::new(Foreign {
             file,
@@ -402,4 +404,10 @@ fn files_of(given: &str) -> Vec<PathBuf> {
         |name: &str| if name.contains('/') { PathBuf::from(name) } else { first.with_file_name(name) };
     let more: Vec<_> = names.map(beside).collect();
     std::iter::once(first.to_owned()).chain(more).collect()
+}
+
+/// What ships of the governor that `id` names by a kernel's release: `teo-6.8`.
+fn of_release(id: &str) -> Option<String> {
+    let (name, release) = id.split_once('-')?;
+    shipped_version(name, release).map(|version| version.spec.to_owned())
 }

@@ -50,6 +50,15 @@ pub(crate) fn tags(text: &str) -> Vec<&str> {
     text.lines().filter_map(tag).collect()
 }
 
+/// The folders below `include` that its headers are in.
+pub(crate) fn folders() -> Vec<&'static Path> {
+    let inside = |(name, _): &(&'static str, &str)| Path::new(name.strip_prefix("include/")?).parent();
+    let mut folders: Vec<&Path> = SHIM.iter().filter_map(inside).collect();
+    folders.sort();
+    folders.dedup();
+    folders
+}
+
 /// Tells this shim from another.
 pub(crate) fn hash() -> u128 {
     hash_of(&SHIM)

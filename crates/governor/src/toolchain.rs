@@ -44,6 +44,7 @@ impl Toolchain {
                 (found.ok_or_else(|| format!("none of {} is installed", NAMES.join(", ")))?, Vec::new())
             }
         };
+        let program = std::path::absolute(&program).unwrap_or(program);
         // A word behind the program may be the compiler itself, as in `ccache gcc`.
         let programs = words.iter().skip(1).filter_map(|word| which(word, path));
         let stamps: Vec<String> = [program.clone()].into_iter().chain(programs).map(|p| stamp(&p)).collect();
@@ -51,18 +52,29 @@ impl Toolchain {
         Ok(Self { program, arguments, identity })
     }
 
-    /// Calls the compiler: how it ended, and its messages, English and without colours.
+    /// What makes the assembler write a list of the files that it read to `list`.
+    pub(crate) fn list_assembled(&self, list: &Path) -> Vec<OsString> {
+        let mut option = OsString::from("-Wa,--MD,");
+        option.push(list);
+        // Its own assembler has no such list.
+        let clang = self.identity.contains("clang").then(|| "-fno-integrated-as".into());
+        clang.into_iter().chain([option]).collect()
+    }
+
+    /// Calls the compiler in `folder`: how it ended, and its messages, English and without colours.
     ///
     /// One that does not come to an end in `longest`, because of what a file includes or by itself, is killed and has
     /// no status.
     pub(crate) fn call(
         &self,
         arguments: &[OsString],
+        folder: &Path,
         temporary: &Path,
         longest: Duration,
     ) -> Result<(Option<ExitStatus>, String), String> {
         let mut command = Command::new(&self.program);
-        command.args(&self.arguments).args(arguments).env("LC_ALL", "C").env("TMPDIR", temporary);
+        command.args(&self.arguments).args(arguments).current_dir(folder);
+        command.env("LC_ALL", "C").env("TMPDIR", temporary);
         // Folders that would be searched although the shim's headers are all there is.
         for name in ["CPATH", "C_INCLUDE_PATH"] {
             command.env_remove(name);

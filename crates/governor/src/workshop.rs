@@ -8,7 +8,6 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::build::Build;
@@ -41,37 +40,38 @@ pub struct Workshop {
     wrong: Option<String>,
 }
 
+/// A file and the hash of its content.
+type Hashed = (PathBuf, u128);
+
 /// A foreign governor's object and what it was made of.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Made {
-    /// The files that it was made of, itself first, with the hashes of their content.
-    pub(crate) files: Vec<(OsString, u128)>,
-    /// Files that would have been taken instead of the shim's, had they been there.
-    pub(crate) absent: Vec<OsString>,
+    /// The files that it was made of, itself first.
+    pub(crate) files: Vec<Hashed>,
+    /// Headers that it could include and does not, and may ask for (`__has_include`).
+    pub(crate) beside: Vec<Hashed>,
     pub(crate) object: Vec<u8>,
 }
 
 impl Made {
     /// Tells this source from another.
     pub(crate) fn hash(&self) -> u128 {
-        let all: Vec<u8> = self.files.iter().flat_map(|(_, hash)| hash.to_le_bytes()).collect();
+        let mut all: Vec<u8> = self.files.iter().flat_map(|(_, hash)| hash.to_le_bytes()).collect();
+        for (path, hash) in &self.beside {
+            all.extend_from_slice(path.file_name().unwrap_or_default().as_encoded_bytes());
+            all.extend_from_slice(&hash.to_le_bytes());
+        }
         xxh3_128(&all)
     }
 
     /// The files that it was made of, itself first.
     pub(crate) fn sources(&self) -> Vec<PathBuf> {
-        self.files.iter().map(|(path, _)| PathBuf::from(path)).collect()
+        self.files.iter().map(|(path, _)| path.clone()).collect()
     }
 
-    /// These files with the hashes of their content.
+    /// These files, and the headers that it could include, with the hashes of their content.
     pub(crate) fn source_hashes(&self) -> Vec<(PathBuf, String)> {
-        self.files.iter().map(|(path, hash)| (PathBuf::from(path), format!("{hash:032x}"))).collect()
-    }
-
-    fn is_current(&self) -> bool {
-        let same =
-            |(path, hash): &(OsString, u128)| fs::read(path).is_ok_and(|text| xxh3_128(&text) == *hash);
-        self.files.iter().all(same) && !self.absent.iter().any(|path| Path::new(path).exists())
+        self.files.iter().chain(&self.beside).map(|(path, hash)| (path.clone(), format!("{hash:032x}"))).collect()
     }
 }
 
@@ -148,7 +148,8 @@ impl Workshop {
         self
     }
 
-    /// The object of a source, compiled if it is not kept or any of its files has changed.
+    /// The object of a source, compiled if it is not kept. What the preprocessor makes of the files says whether it is: that changes
+    /// with every file that is read, or looked for and not there.
     pub(crate) fn make(&self, source: &Source<'_>, build: Build) -> Result<Made, GovernorError> {
         if let Some(wrong) = &self.wrong {
             return Err(source.wrong(wrong.clone()));
@@ -159,15 +160,33 @@ impl Workshop {
         let no_compiler = |why| GovernorError::NoCompiler { path: source.given.to_owned(), why };
         let toolchain = Toolchain::find(self.cc.as_deref(), &self.path).map_err(no_compiler)?;
         let cache = self.cache().map_err(|why| source.wrong(why))?;
-        let extra = extra_flags(source, build);
-        let entry = cache.join(entry_name(source, &extra, &toolchain));
-        if let Some(made) = read_entry(&entry).filter(Made::is_current) {
-            return Ok(made);
-        }
-        let longest = Duration::from_secs(self.bounds.patience_s.saturating_mul(COMPILER));
-        let made = compile(source, build, &extra, &toolchain, &cache, longest)?;
-        write_entry(&entry, &made).map_err(|e| source.wrong(format!("{}: {e}", entry.display())))?;
-        Ok(made)
+        let io_error = |e: io::Error| source.wrong(format!("{}: {e}", cache.display()));
+        let shim = shim::unpack(&cache).map_err(io_error)?;
+        remove_left_over(&cache);
+        let folder = tempfile::tempdir_in(&cache).map_err(io_error)?;
+        let bench = Bench {
+            source,
+            build,
+            extra: &extra_flags(source, build),
+            toolchain: &toolchain,
+            cache: &cache,
+            shim: &shim,
+            folder: folder.path(),
+            longest: Duration::from_secs(self.bounds.patience_s.saturating_mul(COMPILER)),
+        };
+        let (text, files) = bench.preprocess()?;
+        let entry = cache.join(entry_name(source, bench.extra, &toolchain, text));
+        let object = match read_entry(&entry) {
+            Some(object) => object,
+            None => {
+                let object = bench.compile(&files)?;
+                write_entry(&entry, &object)
+                    .map_err(|e| source.wrong(format!("{}: {e}", entry.display())))?;
+                object
+            }
+        };
+        let beside = headers_beside(source, &files).map_err(io_error)?;
+        Ok(Made { files, beside, object })
     }
 
     /// The file of one of our own governors, among all of them.
@@ -291,8 +310,8 @@ fn extra_flags(source: &Source<'_>, build: Build) -> Vec<OsString> {
     flags
 }
 
-/// One entry for each file, kernel and compiler. Its content tells whether the file has changed since.
-fn entry_name(source: &Source<'_>, extra: &[OsString], toolchain: &Toolchain) -> String {
+/// One entry for each file, kernel, compiler and what the preprocessor makes of the file, of which `text` is the hash.
+fn entry_name(source: &Source<'_>, extra: &[OsString], toolchain: &Toolchain, text: u128) -> String {
     use std::os::unix::ffi::OsStrExt as _;
     let mut key: Vec<u8> = Vec::new();
     let flags = extra.iter().map(|flag| flag.as_bytes());
@@ -306,24 +325,24 @@ fn entry_name(source: &Source<'_>, extra: &[OsString], toolchain: &Toolchain) ->
         key.push(0);
     }
     key.extend_from_slice(&shim::hash().to_le_bytes());
+    key.extend_from_slice(&text.to_le_bytes());
     let stem = source.file.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
     let stem: String = stem.chars().take(40).collect();
     format!("{stem}-{:032x}.governor", xxh3_128(&key))
 }
 
 /// An entry is the hash of what follows, and that: no half-written or damaged file passes for an object.
-fn read_entry(path: &Path) -> Option<Made> {
+fn read_entry(path: &Path) -> Option<Vec<u8>> {
     let bytes = fs::read(path).ok()?;
-    let (hash, rest) = bytes.split_first_chunk::<16>()?;
-    (xxh3_128(rest).to_le_bytes() == *hash).then(|| postcard::from_bytes(rest).ok()).flatten()
+    let (hash, object) = bytes.split_first_chunk::<16>()?;
+    (xxh3_128(object).to_le_bytes() == *hash).then(|| object.to_vec())
 }
 
 /// Whole or not at all, whoever else writes the same entry.
-fn write_entry(path: &Path, made: &Made) -> io::Result<()> {
-    let bytes = postcard::to_stdvec(made).map_err(io::Error::other)?;
+fn write_entry(path: &Path, object: &[u8]) -> io::Result<()> {
     let mut file = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))?;
-    file.write_all(&xxh3_128(&bytes).to_le_bytes())?;
-    file.write_all(&bytes)?;
+    file.write_all(&xxh3_128(object).to_le_bytes())?;
+    file.write_all(object)?;
     file.persist(path).map_err(|e| e.error)?;
     Ok(())
 }
@@ -340,132 +359,149 @@ fn remove_left_over(cache: &Path) {
     }
 }
 
-fn compile(
-    source: &Source<'_>,
+/// What a source is compiled with, and where.
+struct Bench<'a> {
+    source: &'a Source<'a>,
     build: Build,
-    extra: &[OsString],
-    toolchain: &Toolchain,
-    cache: &Path,
+    extra: &'a [OsString],
+    toolchain: &'a Toolchain,
+    cache: &'a Path,
+    shim: &'a Path,
+    /// For files that go when it is done.
+    folder: &'a Path,
     longest: Duration,
-) -> Result<Made, GovernorError> {
-    let io_error = |e: io::Error| source.wrong(format!("{}: {e}", cache.display()));
-    let shim = shim::unpack(cache).map_err(io_error)?;
-    remove_left_over(cache);
-    let folder = tempfile::tempdir_in(cache).map_err(io_error)?;
-    let object = folder.path().join("governor.so");
-    let (mut objects, mut depends) =
-        (vec![shim_object(source, build, toolchain, cache, (&shim, folder.path()), longest)?], Vec::new());
-    for (i, file) in source.files().enumerate() {
-        let (to, list) = (folder.path().join(format!("{i}.o")), folder.path().join(format!("{i}.depends")));
-        let mut flags = extra.to_vec();
-        flags.extend(["-MD".into(), "-MF".into(), list.clone().into()]);
-        let arguments = command::compile(shim::flags(), &shim, file, &flags, &to);
-        call(source, toolchain, (&shim, folder.path()), &arguments, longest)?;
-        objects.push(to);
-        depends.push(list);
-    }
-    let mut arguments = command::linker(shim::flags(), &shim, &object);
-    // Nothing but what the compiler itself needs, such as division of large numbers.
-    arguments.push("-nostdlib".into());
-    arguments.extend(objects.into_iter().map(PathBuf::into_os_string));
-    arguments.push("-lgcc".into());
-    call(source, toolchain, (&shim, folder.path()), &arguments, longest)?;
-    if fs::metadata(&object).is_ok_and(|about| about.len() > LARGEST_OBJECT) {
-        return Err(source.wrong("compiled, it is larger than 64 MiB; what does it hold?".to_owned()));
-    }
-    let nothing = |_| wrote_nothing(source);
-    let object = fs::read(&object).map_err(nothing)?;
-    let (mut files, mut absent) = (Vec::new(), Vec::new());
-    for (file, list) in source.files().zip(depends) {
-        let list = fs::read(&list).map_err(nothing)?;
-        let (own, lacking) = inputs(&list, file, &shim).map_err(|e| source.wrong(e.to_string()))?;
-        files.extend(own.into_iter().filter(|file| !files.contains(file)).collect::<Vec<_>>());
-        absent.extend(lacking.into_iter().filter(|path| !absent.contains(path)).collect::<Vec<_>>());
-    }
-    Ok(Made { files, absent, object })
 }
 
-/// All of the shim that a governor may call, as one object, which is kept.
-fn shim_object(
-    source: &Source<'_>,
-    build: Build,
-    toolchain: &Toolchain,
-    cache: &Path,
-    (shim, folder): (&Path, &Path),
-    longest: Duration,
-) -> Result<PathBuf, GovernorError> {
-    let (more, files) = build.shim_files();
-    let mut key = shim::hash().to_le_bytes().to_vec();
-    key.extend_from_slice(toolchain.identity.as_bytes());
-    files.iter().for_each(|file| key.extend_from_slice(file.as_bytes()));
-    let entry = cache.join(format!("shim-{:032x}.object", xxh3_128(&key)));
-    let to = folder.join("shim.o");
-    let io_error = |e: io::Error| source.wrong(format!("{}: {e}", entry.display()));
-    if let Some(Made { object, .. }) = read_entry(&entry) {
-        fs::write(&to, object).map_err(io_error)?;
-        return Ok(to);
-    }
-    let flags = command::lines(shim::flags()).filter(|flag| !command::for_linker(flag)).map(OsString::from);
-    let mut arguments: Vec<OsString> = flags.chain(["-r".into(), "-nostdlib".into()]).chain(more).collect();
-    arguments.extend(["-I".into(), shim.join("include").into()]);
-    arguments.extend(files.iter().map(|file| shim.join(file).into()));
-    arguments.extend(["-o".into(), to.clone().into()]);
-    call(source, toolchain, (shim, folder), &arguments, longest)?;
-    let object = fs::read(&to).map_err(|_| wrote_nothing(source))?;
-    write_entry(&entry, &Made { files: Vec::new(), absent: Vec::new(), object }).map_err(io_error)?;
-    Ok(to)
-}
-
-fn wrote_nothing(source: &Source<'_>) -> GovernorError {
-    let why = "the compiler succeeded, but wrote no file".to_owned();
-    GovernorError::NoCompiler { path: source.given.to_owned(), why }
-}
-
-fn call(
-    source: &Source<'_>,
-    toolchain: &Toolchain,
-    (shim, folder): (&Path, &Path),
-    arguments: &[OsString],
-    longest: Duration,
-) -> Result<(), GovernorError> {
-    let no_compiler = |why| GovernorError::NoCompiler { path: source.given.to_owned(), why };
-    let (status, said) = toolchain.call(arguments, folder, longest).map_err(no_compiler)?;
-    let Some(status) = status else {
-        let s = longest.as_secs();
-        return Err(
-            source.wrong(format!("the compiler did not finish within {s} s; what does the file include?"))
-        );
-    };
-    if status.success() {
-        return Ok(());
-    }
-    let mut problems = problems(&said, source.file, source.given, shim);
-    if problems.is_empty() {
-        let last: Vec<&str> = said.lines().rev().take(5).collect();
-        let what = match last.as_slice() {
-            [] => format!("the compiler ended with {status} and printed nothing"),
-            lines => lines.iter().rev().copied().collect::<Vec<_>>().join("\n  "),
-        };
-        problems.push(Problem { file: String::new(), line: 0, what, lacking: false });
-    }
-    Err(GovernorError::Compile { path: source.given.to_owned(), kernel: source.kernel(), problems })
-}
-
-type Inputs = (Vec<(OsString, u128)>, Vec<OsString>);
-
-/// From the compiler's list of files: those of the user with their hashes, and where the user's would stand that were not there.
-fn inputs(depends: &[u8], source: &Path, shim: &Path) -> io::Result<Inputs> {
-    let folder = source.parent().unwrap_or(Path::new("."));
-    let (mut files, mut absent) = (vec![(source.into(), hash_of_input(source)?)], Vec::new());
-    for path in listed(depends) {
-        if let Ok(inside) = path.strip_prefix(shim.join("include")) {
-            absent.push(folder.join(inside).into());
-        } else if path != source {
-            let hash = hash_of_input(&path)?;
-            files.push((path.into(), hash));
+impl Bench<'_> {
+    /// The hash of what the preprocessor makes of the source, and the user's files that it read: the source first.
+    fn preprocess(&self) -> Result<(u128, Vec<Hashed>), GovernorError> {
+        let (to, list) = (self.folder.join("governor.i"), self.folder.join("depends"));
+        let (mut text, mut files) = (Vec::new(), Vec::<Hashed>::new());
+        for file in self.source.files() {
+            let mut flags = self.extra.to_vec();
+            flags.extend(["-E".into(), "-MD".into(), "-MF".into(), list.clone().into()]);
+            self.call(&command::compile(shim::flags(), self.shim, file, &flags, &to))?;
+            text.extend(xxh3_128(&self.written(&to)?).to_le_bytes());
+            for path in [file.to_owned()].into_iter().chain(listed(&self.written(&list)?)) {
+                if !files.iter().any(|(known, _)| *known == path) && !path.starts_with(self.shim.join("include"))
+                {
+                    let hash = hash_of_input(&path).map_err(|e| self.source.wrong(e.to_string()))?;
+                    files.push((path, hash));
+                }
+            }
         }
+        Ok((xxh3_128(&text), files))
     }
-    Ok((files, absent))
+
+    /// The object. What the assembler reads is none of `files`, so it is to read nothing but what the compiler wrote.
+    fn compile(&self, files: &[Hashed]) -> Result<Vec<u8>, GovernorError> {
+        let (object, assembled) = (self.folder.join("governor.so"), self.folder.join("assembled"));
+        let mut objects = vec![self.shim_object()?];
+        for (i, file) in self.source.files().enumerate() {
+            let to = self.folder.join(format!("{i}.o"));
+            let mut flags = self.extra.to_vec();
+            flags.extend(self.toolchain.list_assembled(&assembled));
+            self.call(&command::compile(shim::flags(), self.shim, file, &flags, &to))?;
+            // The assembler lists the name of the C file, which is none where the compiler is called.
+            let own = |path: &PathBuf| {
+                path.starts_with(self.folder)
+                    || files.iter().any(|(f, _)| f == path)
+                    || path.as_os_str() == file.file_name().unwrap_or_default()
+            };
+            if let Some(other) = listed(&self.written(&assembled)?).into_iter().find(|path| !own(path)) {
+                return Err(self.source.wrong(format!(
+                    "its assembler code includes {}, whose changes would not be seen; include it in C, or put its content here",
+                    other.display()
+                )));
+            }
+            objects.push(to);
+        }
+        let mut arguments = command::linker(shim::flags(), self.shim, &object);
+        // Nothing but what the compiler itself needs, such as division of large numbers.
+        arguments.push("-nostdlib".into());
+        arguments.extend(objects.into_iter().map(PathBuf::into_os_string));
+        arguments.push("-lgcc".into());
+        self.call(&arguments)?;
+        if fs::metadata(&object).is_ok_and(|about| about.len() > LARGEST_OBJECT) {
+            return Err(self.source.wrong("compiled, it is larger than 64 MiB; what does it hold?".to_owned()));
+        }
+        self.written(&object)
+    }
+
+    /// All of the shim that a governor may call, as one object, which is kept.
+    fn shim_object(&self) -> Result<PathBuf, GovernorError> {
+        let (more, files) = self.build.shim_files();
+        let mut key = shim::hash().to_le_bytes().to_vec();
+        key.extend_from_slice(self.toolchain.identity.as_bytes());
+        files.iter().for_each(|file| key.extend_from_slice(file.as_bytes()));
+        let entry = self.cache.join(format!("shim-{:032x}.object", xxh3_128(&key)));
+        let to = self.folder.join("shim.o");
+        let io_error = |e: io::Error| self.source.wrong(format!("{}: {e}", entry.display()));
+        if let Some(object) = read_entry(&entry) {
+            fs::write(&to, object).map_err(io_error)?;
+            return Ok(to);
+        }
+        let flags = command::lines(shim::flags()).filter(|flag| !command::for_linker(flag)).map(OsString::from);
+        let mut arguments: Vec<OsString> =
+            flags.chain(["-r".into(), "-nostdlib".into()]).chain(more).collect();
+        arguments.extend(["-I".into(), self.shim.join("include").into()]);
+        arguments.extend(files.iter().map(|file| self.shim.join(file).into()));
+        arguments.extend(["-o".into(), to.clone().into()]);
+        self.call(&arguments)?;
+        write_entry(&entry, &self.written(&to)?).map_err(io_error)?;
+        Ok(to)
+    }
+
+    /// A file that the compiler was to write.
+    fn written(&self, path: &Path) -> Result<Vec<u8>, GovernorError> {
+        let why = "the compiler succeeded, but wrote no file".to_owned();
+        fs::read(path).map_err(|_| GovernorError::NoCompiler { path: self.source.given.to_owned(), why })
+    }
+
+    fn call(&self, arguments: &[OsString]) -> Result<(), GovernorError> {
+        let source = self.source;
+        let no_compiler = |why| GovernorError::NoCompiler { path: source.given.to_owned(), why };
+        let (status, said) =
+            self.toolchain.call(arguments, self.shim, self.folder, self.longest).map_err(no_compiler)?;
+        let Some(status) = status else {
+            let s = self.longest.as_secs();
+            return Err(
+                source.wrong(format!("the compiler did not finish within {s} s; what does the file include?"))
+            );
+        };
+        if status.success() {
+            return Ok(());
+        }
+        let mut problems = problems(&said, source.file, source.given, self.shim);
+        if problems.is_empty() {
+            let last: Vec<&str> = said.lines().rev().take(5).collect();
+            let what = match last.as_slice() {
+                [] => format!("the compiler ended with {status} and printed nothing"),
+                lines => lines.iter().rev().copied().collect::<Vec<_>>().join("\n  "),
+            };
+            problems.push(Problem { file: String::new(), line: 0, what, lacking: false });
+        }
+        Err(GovernorError::Compile { path: source.given.to_owned(), kernel: source.kernel(), problems })
+    }
+}
+
+/// Headers in the folders of a source's files, and in those below them that the shim has, too, but for `files`.
+fn headers_beside(source: &Source<'_>, files: &[Hashed]) -> io::Result<Vec<Hashed>> {
+    let folders = source.files().map(|file| file.parent().unwrap_or(Path::new(".")));
+    let mut found: Vec<PathBuf> = folders
+        .flat_map(|folder| {
+            let below = shim::folders().into_iter().map(|inside| folder.join(inside));
+            [folder.to_owned()].into_iter().chain(below)
+        })
+        .flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten())
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|e| e == "h"))
+        .filter(|path| fs::metadata(path).is_ok_and(|m| m.is_file() && m.len() <= LARGEST))
+        .filter(|path| !files.iter().any(|(file, _)| file == path))
+        .collect();
+    found.sort();
+    found.dedup();
+    found.into_iter().map(|path| Ok((path.clone(), xxh3_128(&fs::read(path)?)))).collect()
 }
 
 /// The hash of a file that was compiled. The compiler lists no file that the assembler reads, and a device has no content that stays.

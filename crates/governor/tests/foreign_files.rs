@@ -34,6 +34,15 @@ fn what_no_list_of_files_would_have_is_refused() {
     );
     let top = "__asm__(\".INCLUDE\\t\\\"/dev/null\\\"\");";
     not_compiled(&Parts { top, ..Parts::default() }.text(), &["mine.c: `.include` makes the assembler"]);
+    // By a macro of the assembler, and in parts, so that no such word stands anywhere.
+    let parts = "__asm__(\".section .rodata\\n.inc\" \"bin \\\"/etc/passwd\\\"\\n.previous\");";
+    let by_macro = "__asm__(\".macro take what\\n.inc\\\\what \\\"/etc/passwd\\\"\\n.endm\\n.data\\ntake bin\\n.text\");";
+    for top in [parts, by_macro] {
+        not_compiled(
+            &Parts { top, ..Parts::default() }.text(),
+            &["its assembler code includes /etc/passwd, whose changes"],
+        );
+    }
     // A member of a structure may have that name.
     let top = "struct mine {\n\tint include;\n} it;";
     let governor =
@@ -45,6 +54,32 @@ fn what_no_list_of_files_would_have_is_refused() {
 
 fn line_of(text: &str, word: &str) -> String {
     format!("mine.c:{}", text.lines().position(|l| l.contains(word)).unwrap() + 1)
+}
+
+#[test]
+fn a_header_that_appears_later_is_seen() {
+    let bench = Bench::new();
+    let asks = |name: &str| {
+        let top = format!(
+            "#define HEADER \"{name}\"\n#if __has_include(HEADER)\n#define STATE 2\n#else\n#define STATE 1\n#endif\n"
+        );
+        Parts { top: &top, select: "return STATE;", ..Parts::default() }.text()
+    };
+    for (name, trusted) in [("tune.h", false), ("linux/tune.h", false), ("deeper/down/tune.h", true)] {
+        let path = bench.file("mine.c", &asks(name));
+        let before = bench.find(&path, "").unwrap();
+        assert_eq!(run(&before, 1).unwrap()[0].0, 1, "{name}");
+        bench.file(name, "");
+        let after = bench.find(&path, "").unwrap();
+        assert_eq!(run(&after, 1).unwrap()[0].0, 2, "{name}: the old object decides");
+        // What `--again --trust` compares.
+        assert_eq!(before.source_hash() == after.source_hash(), trusted, "{name}");
+    }
+    // What a header that is not included holds may be asked for, too, by a macro of the compiler's.
+    let path = bench.file("mine.c", &Parts::default().text());
+    let before = bench.find(&path, "").unwrap().source_hashes();
+    bench.file("tune.h", "#define ANOTHER 1\n");
+    assert_ne!(bench.find(&path, "").unwrap().source_hashes(), before);
 }
 
 #[test]
@@ -160,9 +195,9 @@ fn an_object_that_is_kept_needs_no_compiler() {
     let calls = || fs::read_to_string(&log).unwrap_or_default().lines().count();
     let find = || Governor::open_in(&of_path(&path), &workshop()).unwrap();
     let first = find();
-    assert_eq!(calls(), 3, "to compile the shim and it, and to link");
+    assert_eq!(calls(), 4, "to see what it includes, to compile the shim and it, and to link");
     assert_eq!(find().source_hash(), first.source_hash());
-    assert_eq!(calls(), 3, "it is kept");
+    assert_eq!(calls(), 5, "it is kept");
     let entry = fs::read_dir(bench.cache()).unwrap().map(|e| e.unwrap().path());
     let entry = entry.into_iter().find(|p| p.extension().is_some_and(|e| e == "governor")).unwrap();
     let whole = fs::read(&entry).unwrap();
@@ -170,13 +205,13 @@ fn an_object_that_is_kept_needs_no_compiler() {
         fs::write(&entry, damaged).unwrap();
         let before = calls();
         assert_eq!(run(&find(), 1).unwrap(), [(1, true); 2]);
-        assert_eq!(calls(), before + 2, "a damaged entry is made anew");
+        assert_eq!(calls(), before + 3, "a damaged entry is made anew");
     }
     assert_eq!(fs::read(&entry).unwrap(), whole);
     let before = calls();
-    fs::write(&path, fs::read_to_string(&path).unwrap() + "\n").unwrap();
+    fs::write(&path, fs::read_to_string(&path).unwrap() + "extern int more;\n").unwrap();
     assert_ne!(find().source_hash(), first.source_hash());
-    assert_eq!(calls(), before + 2, "the file has changed");
+    assert_eq!(calls(), before + 3, "the file has changed");
     // Another compiler makes another object.
     let other = bench.workshop().with_compiler("/bin/false");
     let said = Governor::open_in(&of_path(&path), &other).unwrap_err().to_string();

@@ -247,6 +247,8 @@ fn mistakes_are_answered_with_the_way_out() {
     };
     let unknown = said("tea-6.1");
     assert!(unknown.contains("did you mean `teo-6.1`?") && !unknown.contains("shallow"), "{unknown}");
+    let release = said("teo-6.8");
+    assert!(release.contains("did you mean `teo-6.6`?"), "by the kernel that has it: {release}");
     let param = said("teo-util:util_treshold_shift=5");
     assert!(
         param.contains("did you mean `util_threshold_shift`?") && param.contains("util_steps"),
