@@ -202,6 +202,7 @@ impl<'a> Maker<'a> {
     }
 
     fn lost(&mut self, cpu: u32) {
+        self.standstill.lost();
         let c = self.cpu(cpu);
         c.forget();
     }

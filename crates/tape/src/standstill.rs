@@ -4,6 +4,9 @@
 
 /// While a suspend is under way, no event of any CPU for so long means that the machine stood still, ns.
 const SILENCE_NS: u64 = 100_000_000;
+/// A suspend whose machine has worked for so long since its last step is over, ns: the events of its end are lost. Slow devices take
+/// some seconds between two steps.
+const LONGEST_STEP_NS: u64 = 10_000_000_000;
 
 /// Collects such times of all CPUs.
 #[derive(Debug, Default)]
@@ -12,6 +15,8 @@ pub(crate) struct Standstill {
     begin_ns: u64,
     /// Steps of a suspend that have begun and not ended.
     steps: u32,
+    /// Time since the last of them in which the machine did not stand still, ns.
+    awake_ns: u64,
     /// Last event of any CPU, ns.
     last_ns: u64,
     /// From and to, ns.
@@ -33,6 +38,11 @@ impl Standstill {
         if self.in_suspend() && silence_ns >= SILENCE_NS {
             self.add(self.last_ns, ts_ns);
             self.silent_ns += silence_ns;
+        } else if self.in_suspend() {
+            self.awake_ns += silence_ns;
+            if self.awake_ns > LONGEST_STEP_NS {
+                self.steps = 0;
+            }
         }
         self.last_ns = self.last_ns.max(ts_ns);
     }
@@ -40,6 +50,12 @@ impl Standstill {
     /// A step of a suspend begins or ends.
     pub(crate) fn step(&mut self, begins: bool) {
         self.steps = if begins { self.steps + 1 } else { self.steps.saturating_sub(1) };
+        self.awake_ns = 0;
+    }
+
+    /// Events are lost, which may have been its last ones. A machine that goes on to suspend itself has further steps.
+    pub(crate) fn lost(&mut self) {
+        self.steps = 0;
     }
 
     pub(crate) fn in_suspend(&self) -> bool {

@@ -291,6 +291,27 @@ fn time_in_suspend_counts_once_whoever_was_idle_or_running() {
 }
 
 #[test]
+fn a_suspend_whose_end_is_lost_is_over_all_the_same() {
+    let kept = |after: &dyn Fn(&mut Lines, u64)| {
+        let mut lines = Lines::default();
+        (0..20).for_each(|k| lines.idle(TICK + k * 6 * MS, 5 * MS));
+        let at = TICK + 120 * MS;
+        lines.say(at, "job-9", "suspend_resume: dpm_suspend[2] begin");
+        after(&mut lines, at + MS);
+        pieces(&lines.tape("pixel6")).len()
+    };
+    let idle = |lines: &mut Lines, at: u64, n: u64| (0..n).for_each(|k| lines.idle(at + k * 60 * MS, 50 * MS));
+    assert_eq!(kept(&|lines, at| idle(lines, at, 20)), 20);
+    let lost = kept(&|lines, at| {
+        lines.0.push((at, "CPU:0 [LOST 5 EVENTS]\n".to_owned()));
+        idle(lines, at + MS, 20);
+    });
+    assert_eq!(lost, 40);
+    // Ten seconds of work after the last step, of which one stay saw the end.
+    assert_eq!(kept(&|lines, at| idle(lines, at, 200)), 20 + 200 - 167);
+}
+
+#[test]
 fn an_idle_period_that_a_timer_ended_minutes_late_was_a_standstill() {
     let overdue = |by: u64| {
         slept(

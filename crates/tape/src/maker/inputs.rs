@@ -183,6 +183,7 @@ impl Maker<'_> {
         let wheel = match (f.wheel_timers > 0, f.timer_migration) {
             (true, true) => "timer events, migration between CPUs guessed from who is idle",
             (true, false) => "timer events",
+            (false, _) if f.wheel_known() <= Confidence::Derived => "timer events, and none came",
             (false, _) => "not recorded: taken as empty while the tick runs",
         };
         let rcu = if f.softirqs > 0 { "; a tick kept for RCU by the softirq that it asked for" } else { "" };
