@@ -3,7 +3,7 @@ use idlewise_page as pages;
 use idlewise_study::score;
 use idlewise_view as view;
 
-use crate::args::{PerChoice, ScoreArgs};
+use crate::args::{Per, PerChoice, ScoreArgs};
 use crate::output::{Done, Progress, deliver_of};
 
 pub(crate) fn run(a: &ScoreArgs) -> Done {
@@ -22,7 +22,13 @@ pub(crate) fn run(a: &ScoreArgs) -> Done {
     let shown = a.answer.shown(
         &a.output,
         || view::score(&report, per),
-        |layout| view::answer(&score::answer(&report, &measures), layout),
+        |layout| {
+            let mut short = view::answer(&score::answer(&report, &measures), layout);
+            if per == Per::State {
+                short.tables.extend(view::score_by_state(&report, layout));
+            }
+            short
+        },
     );
     deliver_of(&pages::recording_hashes(&report.head), &a.output, &shown, &report)?;
     // Those that the recording brings along are shown; the question was not whether they are the same.

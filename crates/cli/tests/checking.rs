@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use idlewise_boot::{Build, Configuration, KernelTree, LabFolder, Watch};
 use serde_json::Value;
@@ -64,6 +64,74 @@ fn a_governor_has_nothing_to_write_with() {
     fs::write(&file, text + loud).unwrap();
     let (status, shown, said) = run(&["check", file.to_str().unwrap(), "--property", "index"]);
     assert!(status == Some(2) && said.contains("`write` is declared but nowhere defined"), "{shown}{said}");
+}
+
+/// The guide's example, which does this first at each decision.
+fn echo_that(does: &str) -> String {
+    let text = fs::read_to_string(idlewise_checkout::root().join("docs/guide/example/echo.c")).unwrap();
+    let begins = "\tint idx = 0, i;\n";
+    assert!(text.contains(begins));
+    text.replace(begins, &format!("{begins}\n\t{does}\n"))
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn a_governor_that_ends_itself_gets_no_verdict() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.c");
+    let exit_group =
+        "__asm__ volatile(\"syscall\" : : \"a\" (231), \"D\" (0) : \"rcx\", \"r11\", \"memory\");";
+    fs::write(&file, echo_that(exit_group)).unwrap();
+    for command in [&["check"][..], &["fitness"], &["counterexample", "menu"]] {
+        let (status, shown, said) = run(&[command, &[file.to_str().unwrap()]].concat());
+        assert_eq!(status, Some(2), "{command:?}: {shown}{said}");
+        assert!((shown + &said).contains("ended by itself"), "{command:?}");
+    }
+}
+
+/// The process of a foreign governor that `parent` started, by the filter of system calls that it has.
+fn governors_process(parent: u32) -> Option<u32> {
+    let children = |task: fs::DirEntry| fs::read_to_string(task.path().join("children")).ok();
+    let tasks = fs::read_dir(format!("/proc/{parent}/task")).ok()?;
+    let all = tasks.flatten().filter_map(children).collect::<Vec<_>>().join(" ");
+    all.split_whitespace().filter_map(|pid| pid.parse().ok()).find(|pid: &u32| {
+        fs::read_to_string(format!("/proc/{pid}/status")).is_ok_and(|s| s.contains("Seccomp:\t2"))
+    })
+}
+
+/// Tries until there is something, for ten seconds.
+fn soon<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
+    (0..1000).find_map(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        look()
+    })
+}
+
+#[test]
+fn a_governors_process_has_no_files_and_ends_with_idlewise() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.c");
+    fs::write(&file, echo_that("for (;;)\n\t\t__asm__ volatile(\"\");")).unwrap();
+    let mut checking = idlewise();
+    checking.arg("check").arg(&file).env("IDLEWISE_PATIENCE", "60");
+    let mut checking = checking.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let Some(governor) = soon(|| governors_process(checking.id())) else {
+        checking.kill().unwrap();
+        checking.wait().unwrap();
+        eprintln!("skipped: no process with a filter is seen in /proc here");
+        return;
+    };
+    // Who may not look is refused, who may sees none.
+    let files = fs::read_dir(format!("/proc/{governor}/fd")).map_or(0, Iterator::count);
+    checking.kill().unwrap();
+    checking.wait().unwrap();
+    assert_eq!(files, 0);
+    let ended = || match fs::read_to_string(format!("/proc/{governor}/stat")) {
+        Err(_) => Some(()),
+        // Nobody may be there to bury it.
+        Ok(stat) => stat.contains(") Z ").then_some(()),
+    };
+    assert!(soon(ended).is_some(), "{governor} goes on");
 }
 
 #[test]

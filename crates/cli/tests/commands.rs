@@ -338,7 +338,7 @@ fn a_trace_tells_what_it_holds_and_what_can_be_done_with_it() {
     for word in [
         "trace.dat version 7",
         "clock mono",
-        "yes, on CPU 0, not on CPU 1: no idle periods there",
+        "yes, on CPU 0, not on CPU 1: no idle periods recorded there",
         "fidelity",
         "power:cpu_idle",
     ] {
@@ -666,7 +666,7 @@ fn a_table_with_an_unknown_value_says_below_it_why() {
 
 #[test]
 fn a_replay_of_the_kernels_own_governor_names_where_the_recorded_numbers_are() {
-    let words = "recorded  the kernel's own choices in the same measures: idlewise score mixed.dat";
+    let words = "recorded  the kernel's own choices in the same measures: idlewise score, with this";
     let mixed = data("mixed.dat");
     let replay = |args: &[&str]| out(&idlewise(&[&["replay", "-v", mixed.as_str()][..], args].concat()));
     assert!(replay(&["-g", "teo,menu"]).contains(words));
@@ -720,4 +720,11 @@ fn a_cpu_without_a_timer_does_not_make_menu_divide_by_nothing() {
     ];
     let o = idlewise(&args);
     assert_eq!(o.status.code(), Some(0), "{}", err(&o));
+}
+
+#[test]
+fn score_per_state_has_the_states_where_the_answer_is_short() {
+    let mixed = data("mixed.dat");
+    assert!(out(&idlewise(&["score", &mixed, "--per", "state"])).contains("by state"));
+    assert!(!out(&idlewise(&["score", &mixed])).contains("by state"));
 }

@@ -350,7 +350,7 @@ fn a_damaged_golden_file_is_described_by_file_line_and_what_was_expected() {
 fn info_names_the_cpus_and_the_recorder() {
     let desk = Desk::new();
     let said = desk.done(&["info", &data("kvm-guest/idle_quiet.dat")]);
-    assert!(said.contains("score yes, on CPU 0, not on CPU 1: no idle periods there"), "{said}");
+    assert!(said.contains("score yes, on CPU 0, not on CPU 1: no idle periods recorded there"), "{said}");
     let said = desk.done(&["info", &data("lab/teo-util-timer.dat")]);
     assert!(said.contains("score yes, on CPUs 0-3 replay yes, on CPUs 0-3 "), "{said}");
     let said = desk.done(&["info", &data("perf/idle.data")]);
@@ -488,4 +488,17 @@ fn a_temporary_directory_that_takes_nothing_is_not_the_recordings_fault() {
     assert_eq!(o.status.code(), Some(2));
     let said = words(&o.stderr);
     assert!(said.contains("no room to unpack") && said.contains("TMPDIR"), "{said}");
+}
+
+#[test]
+fn who_is_asked_for_a_machine_does_not_hear_then_that_none_helps() {
+    let desk = Desk::new();
+    let wakes = |n: u32| {
+        format!("bash-7 [000] d..2 {n}.000000: sched_waking: comm=cat pid=9 prio=120 target_cpu=000\n")
+    };
+    desk.write("wakes.txt", &format!("# tracer: nop\n#\n{}", (1..20).map(wakes).collect::<String>()));
+    for machine in [&[][..], &["--recorded-on", "pixel6"]] {
+        let replay = [&["replay", "wakes.txt"], machine].concat();
+        desk.refused(&replay, &["no cpu_idle events and no switches to the idle task"]);
+    }
 }

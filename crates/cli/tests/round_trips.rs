@@ -64,3 +64,39 @@ fn a_state_that_the_machine_always_refuses_is_known_as_such() {
     let row = said.lines().find(|line| line.contains(" s2idle ")).unwrap_or_else(|| panic!("{said}"));
     assert!(!row.contains("100.00"), "nothing is slept in it: {row}");
 }
+
+#[test]
+fn a_state_that_was_entered_and_is_described_as_refused_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("entered.txt");
+    let run = ["simulate", "timer", "--platform", "mt8196", "--governor", "menu", "--seconds", "1"];
+    assert!(idlewise().args(run).arg("--write-trace").arg(&trace).status().unwrap().success());
+    let shown = idlewise().args(["platform", "show", "mt8196", "--toml"]).output().unwrap();
+    let file = folder.path().join("refusing.toml");
+    let wfi = "exit_latency_us = 434\nresidency_us = 6710\n";
+    let text = words(&shown.stdout);
+    assert!(text.contains(wfi));
+    std::fs::write(&file, text.replace(wfi, &format!("{wfi}entry = \"refused\"\n"))).unwrap();
+    let output = idlewise().args(["info", "--recorded-on"]).args([&file, &trace]).output().unwrap();
+    let said = words(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("that every entry is refused, and"), "{said}");
+}
+
+/// A recording on which nothing but one state was chosen shows nothing of a governor that chooses it, too.
+#[test]
+fn a_governor_that_is_no_better_than_a_constant_is_not_trusted_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    for (platform, workload, good) in [("rk3399", "timer", false), ("pixel6", "periodic", true)] {
+        let trace = folder.path().join(format!("{platform}.txt"));
+        let run = ["simulate", workload, "--platform", platform, "--governor", "menu", "--seconds", "3"];
+        assert!(idlewise().args(run).arg("--write-trace").arg(&trace).status().unwrap().success());
+        let replay = ["replay", "--governor", "menu", "--format", "json"];
+        let output = idlewise().args(replay).arg(&trace).output().unwrap();
+        let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let reasons = result["answer"]["trust"]["reasons"].as_array().unwrap();
+        let fidelity = reasons.iter().find(|r| r["id"] == "fidelity").unwrap();
+        let said = fidelity["words"].as_str().unwrap();
+        assert_eq!(fidelity["grade"], if good { "good" } else { "fair" }, "{platform}: {said}");
+        assert_eq!(said.contains("no better than always"), !good, "{platform}: {said}");
+    }
+}

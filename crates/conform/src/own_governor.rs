@@ -26,7 +26,12 @@ pub fn kernels_own(
     governor: &Result<Governor, NotKnown>,
 ) -> Result<Result<FidelityHead, NotKnown>, CommandError> {
     if !recording.tells_states()? {
-        let why = "not known: without cpu_idle events the recording does not show the kernel's choices";
+        let none = recording.tape.notes.iter().any(|note| note.id == NoteId::NoIdleEvents);
+        let why = if none {
+            "not known: without cpu_idle events the recording does not show the kernel's choices"
+        } else {
+            "not known: no cpu_idle event is of an entry into a state of this machine"
+        };
         return Ok(Err(NotKnown::because(NoteId::NoIdleEvents, why)));
     }
     let governor = match governor {
@@ -100,14 +105,14 @@ fn state_name(recording: &Recording, state: i32) -> String {
     }
 }
 
-/// States that are on at any time, and not refused, of the CPU that has the most.
+/// States that are on at any time, of the CPU that has the most. Governors ask for those that are refused, too.
 fn usable_states(recording: &Recording) -> usize {
     let of_cpu = |(tape, cluster): (&CpuTape, &Cluster)| {
         let default = cluster.table.disabled_by_default();
         let first = tape.disabled.first().is_none_or(|c| c.at_ns > recording.tape.source.first_ns);
         let begin = if first { 0 } else { u16::MAX };
         let off = tape.disabled.iter().fold(begin, |off, change| off & change.value) | default;
-        (0..cluster.table.len()).filter(|i| (off | cluster.table.refused()) >> i & 1 == 0).count()
+        (0..cluster.table.len()).filter(|i| off >> i & 1 == 0).count()
     };
     usable(recording, &recording.tape.cpus).map(of_cpu).fold(0, usize::max)
 }

@@ -77,7 +77,8 @@ impl Apart {
         if !(aligned && fits) {
             return Err(wrong("its table has addresses that are not its own"));
         }
-        let apart = Self { process, env: abi.env, select: 0, reflect: 0, enable: 0, reflecting: Cell::new(None) };
+        let apart =
+            Self { process, env: abi.env, select: 0, reflect: 0, enable: 0, reflecting: Cell::new(None) };
         Ok((abi, apart))
     }
 

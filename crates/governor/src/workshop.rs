@@ -71,7 +71,11 @@ impl Made {
 
     /// These files, and the headers that it could include, with the hashes of their content.
     pub(crate) fn source_hashes(&self) -> Vec<(PathBuf, String)> {
-        self.files.iter().chain(&self.beside).map(|(path, hash)| (path.clone(), format!("{hash:032x}"))).collect()
+        self.files
+            .iter()
+            .chain(&self.beside)
+            .map(|(path, hash)| (path.clone(), format!("{hash:032x}")))
+            .collect()
     }
 }
 
@@ -383,7 +387,8 @@ impl Bench<'_> {
             self.call(&command::compile(shim::flags(), self.shim, file, &flags, &to))?;
             text.extend(xxh3_128(&self.written(&to)?).to_le_bytes());
             for path in [file.to_owned()].into_iter().chain(listed(&self.written(&list)?)) {
-                if !files.iter().any(|(known, _)| *known == path) && !path.starts_with(self.shim.join("include"))
+                if !files.iter().any(|(known, _)| *known == path)
+                    && !path.starts_with(self.shim.join("include"))
                 {
                     let hash = hash_of_input(&path).map_err(|e| self.source.wrong(e.to_string()))?;
                     files.push((path, hash));
@@ -423,7 +428,9 @@ impl Bench<'_> {
         arguments.push("-lgcc".into());
         self.call(&arguments)?;
         if fs::metadata(&object).is_ok_and(|about| about.len() > LARGEST_OBJECT) {
-            return Err(self.source.wrong("compiled, it is larger than 64 MiB; what does it hold?".to_owned()));
+            return Err(self
+                .source
+                .wrong("compiled, it is larger than 64 MiB; what does it hold?".to_owned()));
         }
         self.written(&object)
     }
@@ -441,7 +448,8 @@ impl Bench<'_> {
             fs::write(&to, object).map_err(io_error)?;
             return Ok(to);
         }
-        let flags = command::lines(shim::flags()).filter(|flag| !command::for_linker(flag)).map(OsString::from);
+        let flags =
+            command::lines(shim::flags()).filter(|flag| !command::for_linker(flag)).map(OsString::from);
         let mut arguments: Vec<OsString> =
             flags.chain(["-r".into(), "-nostdlib".into()]).chain(more).collect();
         arguments.extend(["-I".into(), self.shim.join("include").into()]);
@@ -465,9 +473,8 @@ impl Bench<'_> {
             self.toolchain.call(arguments, self.shim, self.folder, self.longest).map_err(no_compiler)?;
         let Some(status) = status else {
             let s = self.longest.as_secs();
-            return Err(
-                source.wrong(format!("the compiler did not finish within {s} s; what does the file include?"))
-            );
+            return Err(source
+                .wrong(format!("the compiler did not finish within {s} s; what does the file include?")));
         };
         if status.success() {
             return Ok(());

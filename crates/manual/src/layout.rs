@@ -37,7 +37,7 @@ pub fn laid_out(command: Command) -> Command {
     let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     short(command, "").help_template(template).after_long_help(format!("{groups}{examples}")).after_help(format!(
         "{groups}Two to begin with:\n  idlewise record -o trace.dat -- ./load\n  idlewise replay trace.dat -g menu,teo,oracle\n\n\
-         idlewise COMMAND --help is short, too; idlewise help COMMAND has all, idlewise help more examples."
+         idlewise COMMAND --help is short, too, idlewise help COMMAND complete. More examples: idlewise help"
     ))
 }
 

@@ -160,6 +160,8 @@ ids! {
     OtherGovernor "other-governor"
     /// An idle state is taken as always refused.
     AlwaysRefused "always-refused"
+    /// An idle state that the machine's description has as always refused was entered.
+    RefusedEntered "refused-entered"
     /// A guest was recorded, which does not see its host's part.
     Guest "guest"
     /// The ticks are those of `--hz`, not the recorded ones.

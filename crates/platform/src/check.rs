@@ -126,7 +126,10 @@ fn cluster_findings(cluster: &Cluster, say: &mut impl FnMut(Severity, &str, Stri
             }
         }
         let entry = cluster.info.get(i).map_or(EntryKind::Normal, |x| x.entry);
-        if entry == EntryKind::Refused {
+        if entry == EntryKind::Refused && s.disabled {
+            let what = "disabled from the start, and every entry is refused where it is enabled";
+            say(Severity::Note, &place, what.to_string());
+        } else if entry == EntryKind::Refused {
             say(
                 Severity::Note,
                 &place,

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::PathBuf;
 
-use idlewise_model::{IdleState, IdleTable, TableError};
+use idlewise_model::{HZ, IdleState, IdleTable, TableError};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -23,8 +23,6 @@ use reader::{Reader, SEE};
 
 /// The one version of the format there is.
 pub(crate) const FORMAT: i64 = 1;
-/// Highest tick rate accepted; the kernel's choices end at 1000, some architectures had 1024.
-const HZ_MAX: i64 = 10_000;
 /// Nothing about a wake-up takes longer, us.
 const HOUR_US: i64 = 3_600_000_000;
 
@@ -153,7 +151,10 @@ impl Platform {
             return Err(at.err(&raw.name.span(), "name is empty".to_string(), "say which machine this is"));
         }
         let hz = match &raw.hz {
-            Some(hz) => Some(at.number(hz, "hz", "ticks per second", 1, HZ_MAX)? as u32),
+            Some(hz) => {
+                Some(at.number(hz, "hz", "ticks per second", i64::from(*HZ.start()), i64::from(*HZ.end()))?
+                    as u32)
+            }
             None => None,
         };
         if raw.cluster.is_empty() {

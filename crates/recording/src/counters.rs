@@ -140,8 +140,10 @@ impl CounterCheck {
             let used = recording.tape.cpus.iter().filter(|c| c.usable == TapeCpu::Usable);
             let mut used = used.map(|c| c.cpu).filter(|c| look.cpus.contains_key(&Some(*c)));
             if let Some(cpu) = used.find(|c| !look.at_ns.contains_key(c)) {
-                let why =
-                    format!("no line cpu{cpu}/at_ns: when were its counters read? (ns on the trace's clock)");
+                let why = format!(
+                    "no line cpu{cpu}/at_ns: when were its counters read? Add a line cpuN/at_ns:TIME for each CPU, in ns on the \
+                     trace's clock, as the recording guide shows"
+                );
                 return Err(CommandError::file(path, why));
             }
         }

@@ -77,7 +77,7 @@ pub fn is_tape(path: &Path) -> Result<bool, CommandError> {
     Ok(tape_file::is_tape(start.get(..n).unwrap_or_default()))
 }
 
-/// The text of a file that may be a dump; `None` where it is too large or no text.
+/// The text of a file that may be a dump, packed or not; `None` where it is too large or no text.
 pub fn text_of(path: &Path) -> Result<Option<String>, CommandError> {
     refuse_stdin(path)?;
     let wrong = |e: std::io::Error| CommandError::file(path, e);
@@ -88,6 +88,12 @@ pub fn text_of(path: &Path) -> Result<Option<String>, CommandError> {
     let bytes = match idlewise_files::read_within(path, idlewise_files::LARGEST_MADE) {
         Err(e) if e.kind() == std::io::ErrorKind::FileTooLarge => return Ok(None),
         read => read.map_err(wrong)?,
+    };
+    let bytes = match idlewise_trace::unpacked(&bytes, idlewise_files::LARGEST_MADE) {
+        None => bytes,
+        Some(Ok(unpacked)) => unpacked,
+        // Who reads recordings says why.
+        Some(Err(_)) => return Ok(None),
     };
     if bytes.contains(&0) {
         return Ok(None);

@@ -58,7 +58,12 @@ impl Recording {
         let steady = FileState::of(path);
         let trace = options.open(path)?;
         let description = Description::of(path, trace.meta().description.as_deref())?;
-        let RecordedMachine { machine, assumed, contradicted } = description.machine(options)?;
+        let described = description.machine(options);
+        if let Err(CommandError::MachineUnknown { .. }) = described {
+            // Who names a machine is not to hear then that no machine helps.
+            idlewise_tape::check(&trace, &file_name(path))?;
+        }
+        let RecordedMachine { machine, assumed, contradicted } = described?;
         let (looks, inputs) = (description.looks(), description.inputs());
         let holds_decisions = may_hold(trace.meta().event_names.values());
         trace.count_into(&options.meter, 2 + u64::from(holds_decisions));

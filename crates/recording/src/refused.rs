@@ -11,7 +11,8 @@ use crate::counter_snapshots::CounterSnapshots;
 /// So many entries, all of them refused, make a rule, in a recording.
 const MANY: u64 = 10;
 
-/// Marks the states of `machine` that `tape` or the counters beside it show to be always refused; tells of each.
+/// Marks the states of `machine` that `tape` or the counters beside it show to be always refused, with a note on each, and on those that
+/// `machine` has as refused and that were entered.
 pub(crate) fn find(
     machine: &mut Platform,
     tape: &Tape,
@@ -22,9 +23,21 @@ pub(crate) fn find(
     for (c, cluster) in machine.clusters.iter_mut().enumerate() {
         let mut mask = cluster.table.refused();
         for (i, state) in cluster.table.states().iter().enumerate() {
-            let Some(info) = cluster.info.get_mut(i).filter(|info| info.entry == EntryKind::Normal) else {
+            let Some(info) = cluster.info.get_mut(i) else { continue };
+            if info.entry == EntryKind::Refused
+                && let Some((n, refused)) = recorded.get(&(c, i)).filter(|(n, refused)| n - refused >= MANY)
+            {
+                notes.push(NoteId::RefusedEntered.note(format!(
+                    "state {i} {} of {}: the machine's description says that every entry is refused, and {} of {n} in the \
+                     recording were not: it is another machine, or not described right",
+                    state.name,
+                    cluster.name,
+                    n - refused
+                )));
+            }
+            if info.entry != EntryKind::Normal {
                 continue;
-            };
+            }
             let counted = looks.and_then(|l| refusals(l, &cluster.cpus, i));
             let recorded = recorded.get(&(c, i)).filter(|(n, refused)| n == refused && *n >= MANY);
             let how = match (counted, recorded) {

@@ -169,7 +169,8 @@ impl TraceHead {
             assumed: i.counts[Confidence::Assumed as usize],
             how: i.how.clone(),
         });
-        let changes_numbers = |n: &Note| matches!(n.id, NoteId::StoodStill | NoteId::LongIdlePeriod);
+        let changes_numbers =
+            |n: &Note| matches!(n.id, NoteId::StoodStill | NoteId::LongIdlePeriod | NoteId::RefusedEntered);
         let (of_tape, notes) = tape.notes.iter().cloned().partition(changes_numbers);
         let warnings = [recording.machine_check.warnings.clone(), of_tape].concat();
         Self {

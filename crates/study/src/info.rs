@@ -235,7 +235,7 @@ fn no_trace(path: &Path) -> Option<CommandError> {
         "a platform file: a machine and its idle states. `platform show` takes it, and --platform or --recorded-on next to a trace"
     } else if idlewise_platform::SysfsDump::parse(&text, &name).is_ok() {
         "a dump of the kernel's cpuidle counters (sysfs). `diff BEFORE AFTER` subtracts two; `score TRACE --counters BEFORE AFTER` \
-         checks a trace against them; --sysfs next to a trace takes the machine's idle states from it"
+         checks a trace against them where lines cpuN/at_ns say when they were read; --sysfs next to a trace takes the machine's idle states from it"
     } else if idlewise_platform::IdleLog::parse(&text).is_some() {
         "the log of a tool that measures idle states. `diff LOG` shows it, `diff LOG LOG` compares two"
     } else if idlewise_platform::Platform::from_device_tree(&text, &name).is_ok() {
@@ -333,7 +333,8 @@ fn verdicts(seen: &Seen) -> (Verdict, Verdict) {
         let others: Vec<u32> = others.into_iter().filter(|cpu| !cpus.contains(cpu)).collect();
         let mut words = format!("on {} {}", of(cpus.len()), cpu_list(cpus));
         if !others.is_empty() {
-            words += &format!(", not on {} {}: no {what} there", of(others.len()), cpu_list(&others));
+            words +=
+                &format!(", not on {} {}: no {what} recorded there", of(others.len()), cpu_list(&others));
         }
         words
     };
@@ -341,6 +342,11 @@ fn verdicts(seen: &Seen) -> (Verdict, Verdict) {
     if !idle.is_empty() {
         let words = on(&idle, "idle periods");
         return (verdict(true, words.clone()), verdict(true, words));
+    }
+    let events = with(|c| c.idle_entries + c.idle_exits > 0);
+    if !events.is_empty() {
+        let why = "nothing here shows how long a CPU was idle: no CPU has cpu_idle events of both entries and exits";
+        return (verdict(false, why.to_owned()), verdict(false, why.to_owned()));
     }
     if switched.is_empty() {
         let why = "nothing here shows when a CPU was idle: no cpu_idle events, no switches to the idle task";

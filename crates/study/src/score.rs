@@ -6,7 +6,7 @@ use std::path::Path;
 use idlewise_answer::{
     Answer, Column, Contender, Grade, Group as Rows, Reason, ReasonId, Role, Trust, Verdict,
 };
-use idlewise_model::{Ledger, Note, Piece, PiecesError, TapeCpu};
+use idlewise_model::{Ledger, Note, NoteId, Piece, PiecesError, TapeCpu};
 use idlewise_report::{percent, percent_of};
 use idlewise_score::measure::DECIDING;
 use idlewise_score::{Measure, Score, Tally};
@@ -262,8 +262,10 @@ fn not_scored(path: &Path, recording: &Recording) -> Result<CommandError, Pieces
     for block in usable().flat_map(|c| c.pieces.blocks()) {
         idle_ns += block?.iter().map(Piece::stay_ns).sum::<u64>();
     }
+    let none = recording.tape.notes.iter().any(|note| note.id == NoteId::NoIdleEvents);
+    let lacks = if none { "no cpu_idle events" } else { "no cpu_idle event of a state of this machine" };
     let why = format!(
-        "no cpu_idle events, so the kernel's choices cannot be scored: residency by state, too deep, too shallow, \
+        "{lacks}, so the kernel's choices cannot be scored: residency by state, too deep, too shallow, \
          energy. The trace shows {stays} idle periods of the idle task on {} CPUs, {:.3} s together. \
          `idlewise replay` needs no more, because governors choose the states there",
         usable().count(),

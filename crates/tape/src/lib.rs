@@ -44,12 +44,10 @@ pub enum TapeError {
     #[error(transparent)]
     Trace(#[from] TraceError),
     /// Nothing in the trace tells when a CPU was idle.
-    #[error(
-        "{name}: no cpu_idle events and no switches to the idle task, so nothing can be replayed or scored; {advice} \
-             (events here: {events})"
-    )]
+    #[error("{name}: {lacks}, so nothing can be replayed or scored; {advice} (events here: {events})")]
     NoIdle {
         name: String,
+        lacks: &'static str,
         advice: String,
         /// Its events, most frequent first.
         events: String,
@@ -57,6 +55,38 @@ pub enum TapeError {
     /// The idle periods cannot be read again.
     #[error(transparent)]
     IdlePeriods(#[from] PiecesError),
+}
+
+/// Whether a tape can be made of `trace`, a file called `name`, on any machine.
+///
+/// # Errors
+/// As [`make`].
+pub fn check(trace: &TraceFile, name: &str) -> Result<(), TapeError> {
+    surveyed(trace, name).map(drop)
+}
+
+/// What `trace` shows at all, how many events it has, and what is wrong with them.
+fn surveyed<'t>(trace: &'t TraceFile, name: &str) -> Result<(survey::Survey<'t>, u64, Health), TapeError> {
+    let mut survey = survey::Survey::new(trace.meta());
+    let mut events = trace.events()?;
+    while let Some(event) = events.next() {
+        if let idlewise_model::EventKind::IrqEntry { irq } = event.kind {
+            survey.irq(irq, events.irq_name(irq), &event);
+        }
+        survey.event(&event, &events);
+    }
+    trace.check_read()?;
+    let mut health = trace.meta().health.clone();
+    health.merge(events.health());
+    if !survey.any_idle() {
+        return Err(TapeError::NoIdle {
+            name: name.to_owned(),
+            lacks: survey.lacks(),
+            advice: way_out(&health, &trace.meta().format),
+            events: most_frequent(&events),
+        });
+    }
+    Ok((survey, events.counts().values().sum(), health))
 }
 
 /// Makes the tape of `trace`, a file called `name`, which was recorded on `machine`.
@@ -81,26 +111,8 @@ pub fn make_within(
     machine: &Platform,
     governor: &str,
 ) -> Result<Tape, TapeError> {
+    let (survey, total, health) = surveyed(trace, name)?;
     let name = name.to_owned();
-    let mut survey = survey::Survey::new(trace.meta());
-    let mut events = trace.events()?;
-    while let Some(event) = events.next() {
-        if let idlewise_model::EventKind::IrqEntry { irq } = event.kind {
-            survey.irq(irq, events.irq_name(irq), &event);
-        }
-        survey.event(&event, &events);
-    }
-    trace.check_read()?;
-    let mut health = trace.meta().health.clone();
-    health.merge(events.health());
-    if !survey.any_idle() {
-        return Err(TapeError::NoIdle {
-            name,
-            advice: way_out(&health, &trace.meta().format),
-            events: most_frequent(&events),
-        });
-    }
-    let total = events.counts().values().sum();
     let facts = survey.finish(machine);
     let (first_ns, last_ns) = facts.span.ends_ns().unwrap_or_default();
     let source = Source {

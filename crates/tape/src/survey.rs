@@ -161,7 +161,7 @@ impl<'a> Survey<'a> {
             EventKind::PmQosUpdateTarget { .. } => f.qos_changes += 1,
             EventKind::SchedMigrateTask { .. } => f.migrations += 1,
             EventKind::PeltCfs { .. } => f.pelts += 1,
-            EventKind::CpuFrequency { cpu, khz } => {
+            EventKind::CpuFrequency { cpu, khz } if khz > 0 => {
                 f.frequencies += 1;
                 let highest = &mut f.cpus.entry(cpu).or_default().highest_khz;
                 *highest = (*highest).max(khz.into());
@@ -263,6 +263,17 @@ impl<'a> Survey<'a> {
         let events = any(|c| c.idle_entries.min(c.idle_exits));
         self.facts.by_switches = !any(|c| c.idle_entries + c.idle_exits) && any(|c| c.switches_to_idle);
         events || self.facts.by_switches
+    }
+
+    /// What a trace lacks that does not tell when any CPU was idle.
+    pub(crate) fn lacks(&self) -> &'static str {
+        let any = |of: fn(&CpuSeen) -> u64| self.facts.cpus.values().any(|c| of(c) > 0);
+        match (any(|c| c.idle_entries), any(|c| c.idle_exits)) {
+            (true, false) => "cpu_idle events of entries, and none of an exit",
+            (false, true) => "cpu_idle events of exits, and none of an entry",
+            (true, true) => "cpu_idle events of entries and exits, but on no CPU of both",
+            (false, false) => "no cpu_idle events and no switches to the idle task",
+        }
     }
 
     pub(crate) fn finish(self, machine: &Platform) -> Facts {

@@ -205,7 +205,8 @@ impl Utilisation {
 
     /// `cpu` runs at `khz` from now on.
     pub(crate) fn frequency(&mut self, cpu: u32, ts_ns: u64, khz: u32) {
-        let Some(queue) = self.cpus.get_mut(&cpu).filter(|q| q.max_khz > 0) else { return };
+        // Drivers that do not know the clock say 0.
+        let Some(queue) = self.cpus.get_mut(&cpu).filter(|q| q.max_khz > 0 && khz > 0) else { return };
         self.rules.pelt.pass(&mut queue.rq, ts_ns, 0, 0);
         let frequency = (u64::from(khz) * FULL / queue.max_khz).min(FULL) as u32;
         queue.rq.set_speed(Speed { frequency, ..queue.rq.speed() });

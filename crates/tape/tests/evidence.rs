@@ -147,7 +147,8 @@ fn denials(part: &Tape, text: &str) -> Vec<String> {
         ("no arming", "hrtimer_start:"),
     ];
     let denied = reasons.into_iter().filter(|(_, begin)| there(begin));
-    let lies = denied.flat_map(|(words, _)| part.inputs.iter().filter(move |input| input.how.contains(words)));
+    let lies =
+        denied.flat_map(|(words, _)| part.inputs.iter().filter(move |input| input.how.contains(words)));
     lies.map(|input| format!("{}: {}", input.name, input.how)).collect()
 }
 

@@ -300,7 +300,8 @@ fn a_suspend_whose_end_is_lost_is_over_all_the_same() {
         after(&mut lines, at + MS);
         pieces(&lines.tape("pixel6")).len()
     };
-    let idle = |lines: &mut Lines, at: u64, n: u64| (0..n).for_each(|k| lines.idle(at + k * 60 * MS, 50 * MS));
+    let idle =
+        |lines: &mut Lines, at: u64, n: u64| (0..n).for_each(|k| lines.idle(at + k * 60 * MS, 50 * MS));
     assert_eq!(kept(&|lines, at| idle(lines, at, 20)), 20);
     let lost = kept(&|lines, at| {
         lines.0.push((at, "CPU:0 [LOST 5 EVENTS]\n".to_owned()));

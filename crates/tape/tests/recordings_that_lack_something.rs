@@ -38,6 +38,26 @@ fn a_cpu_that_was_never_idle_is_left_out_with_another_reason() {
 }
 
 #[test]
+fn entries_without_an_exit_are_named() {
+    let story = |exits: bool| {
+        let mut s = with_timer(200 * MS);
+        s.rest(0, TICK + MS);
+        s.idle(0, TICK + MS, 0);
+        if exits {
+            s.exit(0, TICK + 2 * MS);
+            s.switch(0, TICK + 3 * MS, RUNNING, 42);
+        }
+        s.rest(1, TICK + MS);
+        s.idle(1, TICK + MS, 0);
+        s
+    };
+    let TapeCpu::Unusable(why) = cpu(&story(true).tape(), 1).usable.clone() else { panic!("usable") };
+    assert!(why.contains("no exit from idle (1 entries)"), "{why}");
+    let none = story(false).try_tape(&machine()).unwrap_err().to_string();
+    assert!(none.contains("cpu_idle events of entries, and none of an exit"), "{none}");
+}
+
+#[test]
 fn a_trace_without_idle_events_says_what_it_has_and_how_to_record() {
     let mut s = with_timer(6 * MS).without("cpu_idle");
     s.switch(0, TICK + MS, RUNNING, 41);

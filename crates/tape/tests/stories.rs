@@ -6,7 +6,7 @@ use idlewise_madeinput::story::{
     DEFERRABLE, JIFFY, MS, OTHER_FN, PINNED, RCU_SOFTIRQ, RUNNING, Story, T, TICK, TICK_FN, TIMER,
     TIMER_SOFTIRQ, US, WHEEL, cpu, has, machine, only, stays, tick_timer, weakest, with_timer,
 };
-use idlewise_model::{Confidence, NEVER_NS, PieceFlags, WakeCause};
+use idlewise_model::{Confidence, NEVER_NS, PieceFlags, Tape, WakeCause};
 
 // ---- Who woke the CPU, and when.
 
@@ -353,6 +353,34 @@ fn without_tick_stop_events_a_stay_across_a_tick_shows_that_it_was_stopped() {
     assert_eq!(stopped, [true, false]);
     assert!(stays(&tape, 0).iter().all(|p| !has(p, PieceFlags::TICK_KNOWN)));
     assert_eq!(weakest(&tape, "tick stopped"), Confidence::Bounded);
+}
+
+/// An event type that the file describes and that never fires is knowledge, unless another event shows that it should have.
+#[test]
+fn tick_stop_events_that_are_recorded_and_never_come_show_that_the_tick_was_kept() {
+    let story = |ns: u64| {
+        let mut s = with_timer(200 * MS).without("hrtimer_start");
+        for at in [TICK + MS, TICK + 31 * MS] {
+            s.rest(0, at);
+            s.idle(0, at + US, 1);
+            s.exit(0, at + ns);
+            s.irq(0, at + ns + US, 9, "eth0", US);
+            s.switch(0, at + ns + 9 * US, RUNNING, 42);
+        }
+        s.tape()
+    };
+    let how = |tape: &Tape| tape.inputs.iter().find(|i| i.name == "tick stopped").unwrap().how.clone();
+    let kept = story(4 * MS);
+    assert!(
+        stays(&kept, 0).iter().all(|p| has(p, PieceFlags::TICK_KNOWN) && !has(p, PieceFlags::STOPPED_AFTER))
+    );
+    assert_eq!(weakest(&kept, "tick stopped"), Confidence::Recorded);
+    assert!(how(&kept).contains("recorded, and none came"), "{}", how(&kept));
+    // No tick that goes on lets a CPU sleep for so long.
+    let stopped = story(20 * MS);
+    assert!(stays(&stopped, 0).iter().all(|p| has(p, PieceFlags::STOPPED_AFTER)));
+    assert_eq!(weakest(&stopped, "tick stopped"), Confidence::Bounded);
+    assert!(!how(&stopped).contains("none came"), "{}", how(&stopped));
 }
 
 #[test]

@@ -39,5 +39,6 @@ pub use error::TraceError;
 pub use events::Events;
 pub use meta::{CpuStats, Guest, TraceMeta};
 pub use meter::Meter;
+pub use packed::unpacked;
 pub use perfetto::CpuidleSample;
 pub use trace_file::TraceFile;

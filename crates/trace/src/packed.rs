@@ -59,6 +59,20 @@ impl Wrapping {
     }
 }
 
+/// What `bytes` hold if they are packed as a whole (gzip, zstd, xz): at most so many bytes.
+///
+/// # Errors
+/// They cannot be unpacked, or hold more.
+pub fn unpacked(bytes: &[u8], most: u64) -> Option<io::Result<Vec<u8>>> {
+    let wrapping = Wrapping::of(bytes)?;
+    let unpack = || {
+        let mut out = Vec::new();
+        wrapping.reader(bytes)?.take(most.saturating_add(1)).read_to_end(&mut out)?;
+        if out.len() as u64 > most { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(out) }
+    };
+    Some(unpack())
+}
+
 /// Why a file was not unpacked.
 pub(crate) enum NotUnpacked {
     /// What is packed cannot be read.

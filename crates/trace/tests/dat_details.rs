@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use idlewise_model::{CpuMask, Event, EventKind};
+use idlewise_model::{CpuMask, Event, EventKind, HealthKind};
 use idlewise_trace::{TraceFile, TraceMeta};
 
 use crate::common::writer::directory::Shape;
@@ -251,4 +251,27 @@ fn events_come_in_order_of_time_then_of_source() {
 #[test]
 fn a_source_whose_clock_goes_back_keeps_its_turn() {
     assert_eq!(order(&[&[5, 2, 6], &[3, 4]]), [1, 1, 0, 0, 0]);
+}
+
+#[test]
+fn a_damaged_chunk_costs_no_more_than_itself() {
+    let mixed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/mixed.dat");
+    let bytes = fs::read(mixed).unwrap();
+    let read = |bytes: Vec<u8>| {
+        let file = TraceFile::from_bytes(Path::new("t.dat"), bytes).unwrap();
+        let mut stream = file.events().unwrap();
+        let all: Vec<Event> = stream.by_ref().collect();
+        let gaps = all.iter().filter(|e| matches!(e.kind, EventKind::Lost { .. })).count();
+        (all.len(), gaps, stream.health().count(HealthKind::BadPage))
+    };
+    let (all, none, sound) = read(bytes.clone());
+    assert_eq!((none, sound), (0, 0));
+    for percent in [50, 60, 70, 80, 90] {
+        let mut damaged = bytes.clone();
+        let at = bytes.len() * percent / 100;
+        damaged[at..at + 64].iter_mut().for_each(|b| *b ^= 0x5a);
+        let (some, gaps, bad) = read(damaged);
+        assert!((1..=2).contains(&bad) && gaps == bad as usize, "{percent} %: {gaps} gaps, {bad} chunks");
+        assert!(some * 100 > all * 95, "{percent} %: {some} of {all}");
+    }
 }

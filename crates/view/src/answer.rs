@@ -259,6 +259,7 @@ pub(crate) fn short_label(c: &Column) -> String {
     match c.label.strip_prefix("latency ") {
         Some("mean") => "latency".to_owned(),
         Some(rest) => rest.to_owned(),
+        None if c.unit == "rel" && c.quantity == Quantity::Power => "power [rel]".to_owned(),
         None if c.unit == "rel" => "energy [rel]".to_owned(),
         None => c.label.clone(),
     }

@@ -48,6 +48,6 @@ pub use platform::{findings, platform, platforms, states};
 pub use record::{overhead, record};
 pub use replay::replay;
 pub use reproduce::{Shown, reproduce, with_region, without_region};
-pub use score::score;
+pub use score::{score, score_by_state};
 pub use simulate::simulate;
 pub use top::{power as power_words, top};

@@ -57,8 +57,9 @@ pub fn replay(r: &ReplayReport) -> Report {
 fn recorded_line(t: &TraceResult) -> Option<Line> {
     let own = &t.fidelity.as_ref().ok()?.governor;
     let there = t.same_machine && t.governors.iter().any(|g| g.governor == *own);
-    let words = || format!("the kernel's own choices in the same measures: idlewise score {}", t.head.name);
-    there.then(|| Line::new("recorded", words()))
+    let words =
+        "the kernel's own choices in the same measures: idlewise score, with this recording and its machine";
+    there.then(|| Line::new("recorded", words))
 }
 
 /// A governor's score and those of its groups.

@@ -10,7 +10,13 @@ use idlewise_study::score::{ScoreReport, VerdictCheck, unsure_words};
 
 use crate::cells::state_table;
 use crate::head::{breach_lines, head_lines, input_lines, state_lines};
-use crate::{counters, doomed, unknown};
+use crate::{Layout, counters, doomed, unknown};
+
+/// What a recording's states were used for, as wide as `layout` has room.
+#[must_use]
+pub fn score_by_state(r: &ScoreReport, layout: &Layout) -> Vec<Table> {
+    state_table("by state", &[("all", &r.score)]).fitted(layout.width)
+}
 
 /// The tables of a score.
 #[must_use]

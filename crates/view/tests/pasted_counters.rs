@@ -465,3 +465,34 @@ fn info_names_what_is_no_trace_and_who_reads_it() {
         assert!(refused.contains(words), "{refused}");
     }
 }
+
+/// What `cat state*/*` prints of one state of each CPU, with these times of use.
+fn values(usages: &[u64]) -> String {
+    let state = |n: &u64| format!("1\n2\nMWAIT 0x00\n0\n2\nC1\n0\n4\n{}\n{n}\n", n * 100);
+    usages.iter().map(state).collect()
+}
+
+#[test]
+fn bare_values_of_one_file_are_two_snapshots_only_where_they_can_be() {
+    let what = |usages: &[u64]| {
+        let (report, text) = done(&[&values(usages)]);
+        (report.runs[0].basis, text)
+    };
+    let (both, said) = what(&[3000, 6000, 15_000, 27_000]);
+    assert_eq!(both, "two snapshots");
+    assert!(said.contains("--cpus with 4 CPUs says that it is one"), "{said}");
+    for usages in [&[6000, 3000, 15_000, 2000][..], &[1, 2, 3], &[7]] {
+        let (one, said) = what(usages);
+        assert_eq!(one, "counters since boot", "{said}");
+        assert!(said.contains(&format!("all {}", usages.iter().sum::<u64>())), "{said}");
+    }
+}
+
+#[test]
+fn packed_logs_are_unpacked() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = values(&[5, 15]);
+    let packed = folder.path().join("values.txt.zst");
+    fs::write(&packed, zstd::bulk::compress(text.as_bytes(), 3).unwrap()).unwrap();
+    assert_eq!(run(&[packed], None).unwrap().1, done(&[&text]).1.replace("0.txt", "values.txt.zst"));
+}

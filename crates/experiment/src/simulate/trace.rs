@@ -435,6 +435,8 @@ impl<W: Write> Watch for Tracer<W> {
                 let [_, exit] = self.interrupts.events(kind, irq_of(kind));
                 self.write(cpu, runs, exit);
             }
+            // A machine without clocks has none.
+            SimEvent::Clock { khz: 0 } => {}
             SimEvent::Clock { khz } => self.write(cpu, runs, EventKind::CpuFrequency { cpu, khz }),
         }
     }

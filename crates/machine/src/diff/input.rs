@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Files as they come: dumps of sysfs by `grep` or `cat`, recordings.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use idlewise_model::{Note, NoteId};
@@ -316,7 +317,8 @@ fn may_be_recording(path: &Path, request: &DiffRequest) -> bool {
     )
 }
 
-/// The looks in values that name no CPU. They are one look, unless both must be in this file: then its two halves.
+/// The looks in values that name no CPU. They are one look, unless both must be in this file: then its two halves, if those can be of the
+/// same CPUs.
 fn looks_of_cat(
     cat: &CatDump,
     name: &str,
@@ -324,13 +326,12 @@ fn looks_of_cat(
     notes: &mut Vec<Note>,
 ) -> Result<Vec<SysfsDump>, CommandError> {
     let total: usize = cat.parts.iter().map(Vec::len).sum();
-    let both = request.after.is_none() || request.meaning == Some(Meaning::Runs) && total.is_multiple_of(2);
-    if both && !total.is_multiple_of(2) {
-        let why = format!(
-            "{total} times a CPU's states, which do not make a snapshot before and one after; give two files"
-        );
-        return Err(CommandError::input(Path::new(name), why));
-    }
+    let flat: Vec<_> = cat.parts.iter().flatten().cloned().collect();
+    let may_be_both = request.after.is_none() || request.meaning == Some(Meaning::Runs);
+    let both = may_be_both && total.is_multiple_of(2) && request.cpus.len() != total && {
+        let (first, second) = flat.split_at(total / 2);
+        cat.parts.len() > 1 || first.iter().zip(second).all(|(a, b)| goes_on(a, b))
+    };
     let count = if both { total / 2 } else { total };
     let numbers = match request.cpus.as_slice() {
         [] => CatDump::shell_order(count),
@@ -344,14 +345,33 @@ fn looks_of_cat(
         let words = format!("{name}: lines that belong to no state: {}", cat.foreign_lines);
         notes.push(NoteId::OddLines.note(words));
     }
+    if both && request.cpus.is_empty() && cat.parts.len() == 1 {
+        notes.push(NoteId::AssumedCpus.note(format!(
+            "{name}: {total} times a CPU's states, and no counter of the second half is less than in the first: taken as two \
+             snapshots of {count}; --cpus with {total} CPUs says that it is one"
+        )));
+    }
     if request.cpus.is_empty() && count > 1 {
         notes.push(NoteId::AssumedCpus.note(format!(
             "{name}: no CPU is named; {count} are taken in the order of cat cpu*/... (0, 1, 10, ..., 2); --cpus says otherwise"
         )));
     }
-    let flat: Vec<_> = cat.parts.iter().flatten().cloned().collect();
     let looks = flat.chunks(count.max(1));
     Ok(looks.map(|cpus| CatDump::look(&[cpus.to_vec()], &numbers)).collect())
+}
+
+/// Whether `after` can be of the CPU that `before` is of: the same states, and no counter is less.
+fn goes_on(before: &BTreeMap<usize, SysfsState>, after: &BTreeMap<usize, SysfsState>) -> bool {
+    let less = |a: Option<u64>, b: Option<u64>| a.zip(b).is_some_and(|(a, b)| b < a);
+    before.len() == after.len()
+        && before.values().zip(after.values()).all(|(a, b)| {
+            a.name == b.name
+                && !less(a.usage, b.usage)
+                && !less(a.time_us, b.time_us)
+                && !less(a.above, b.above)
+                && !less(a.below, b.below)
+                && !less(a.rejected, b.rejected)
+        })
 }
 
 /// A recording by its own stays.

@@ -73,6 +73,10 @@ impl Maker<'_> {
         let idle_task = self.facts.by_switches && seen.switches_to_idle > 0;
         let why = if idle_task || seen.idle_entries > 0 && seen.idle_exits > 0 {
             return TapeCpu::Usable;
+        } else if seen.idle_entries > 0 {
+            format!("no exit from idle ({} entries): how long it was idle is not known", seen.idle_entries)
+        } else if seen.idle_exits > 0 {
+            format!("no idle entry ({} exits): since when it was idle is not known", seen.idle_exits)
         } else if seen.switches_to_idle > 0 {
             format!(
                 "no idle events, though it switched to its idle task {} times: the recording leaves them out",

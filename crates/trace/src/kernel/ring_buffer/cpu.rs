@@ -205,6 +205,7 @@ impl<'a> Cpu<'a> {
         shared.learned.health.add(HealthKind::BadPage, 1, || {
             format!("CPU {cpu} after {}, byte {pos} of the buffer's window", seconds(at))
         });
+        self.lost = self.lost.or(Some(0));
         self.pos = self.end;
     }
 
@@ -294,6 +295,11 @@ impl<'a> Cpu<'a> {
             .add(HealthKind::BadPage, 1, || format!("CPU {cpu}: a page cut short before byte {at}"));
     }
 
+    fn damaged(&self, at: u64, why: &str, shared: &mut Shared<impl Order>) {
+        let place = || format!("CPU {}, byte {at} of the file: {why}", self.cpu);
+        shared.learned.health.add(HealthKind::BadPage, 1, place);
+    }
+
     /// Fetches more of the file; `false` when there is no more.
     fn next_window(&mut self, shared: &mut Shared<impl Order>) -> bool {
         let cpu = self.cpu;
@@ -309,11 +315,13 @@ impl<'a> Cpu<'a> {
                     .add(HealthKind::Truncated, 1, || format!("CPU {cpu}: the file ends at byte {at}"));
                 self.window.len() > 0
             }
+            Fill::Damaged { at, why } => {
+                self.damaged(at, &why, shared);
+                self.lost = self.lost.or(Some(0));
+                true
+            }
             Fill::Broken { at, why } => {
-                shared
-                    .learned
-                    .health
-                    .add(HealthKind::BadPage, 1, || format!("CPU {cpu}, byte {at} of the file: {why}"));
+                self.damaged(at, &why, shared);
                 false
             }
         }

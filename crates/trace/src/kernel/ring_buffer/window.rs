@@ -15,6 +15,8 @@ pub(crate) enum Fill {
     End,
     /// The file ends before the region does; `at` is where. There may be bytes all the same.
     CutOff { at: u64 },
+    /// The chunk at byte `at` cannot be unpacked; the next one may be.
+    Damaged { at: u64, why: String },
     /// The data makes no sense from byte `at` on.
     Broken { at: u64, why: String },
 }
@@ -181,7 +183,8 @@ impl<'a> Window<'a> {
         if let Err(why) =
             shop.unpacker.unpack(chunks.packing, &shop.packed, claimed, chunks.limit, &mut self.buf)
         {
-            return broken(why);
+            self.next = stop;
+            return Fill::Damaged { at, why };
         }
         self.len = self.buf.len();
         self.next = stop;
