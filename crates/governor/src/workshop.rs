@@ -28,6 +28,9 @@ const LARGEST: u64 = 16 << 20;
 /// Bytes of a compiled governor: those of kernels have some 20,000.
 const LARGEST_OBJECT: u64 = 64 << 20;
 
+/// What entries hold, which is part of their names: those of other versions of idlewise are passed over.
+const ENTRIES: &[u8] = b"hash, object";
+
 /// What foreign governors are compiled with, where they are kept, and how long one may think.
 #[derive(Clone, Debug)]
 pub struct Workshop {
@@ -329,6 +332,7 @@ fn entry_name(source: &Source<'_>, extra: &[OsString], toolchain: &Toolchain, te
         key.push(0);
     }
     key.extend_from_slice(&shim::hash().to_le_bytes());
+    key.extend_from_slice(ENTRIES);
     key.extend_from_slice(&text.to_le_bytes());
     let stem = source.file.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
     let stem: String = stem.chars().take(40).collect();
@@ -438,7 +442,7 @@ impl Bench<'_> {
     /// All of the shim that a governor may call, as one object, which is kept.
     fn shim_object(&self) -> Result<PathBuf, GovernorError> {
         let (more, files) = self.build.shim_files();
-        let mut key = shim::hash().to_le_bytes().to_vec();
+        let mut key = [&shim::hash().to_le_bytes()[..], ENTRIES].concat();
         key.extend_from_slice(self.toolchain.identity.as_bytes());
         files.iter().for_each(|file| key.extend_from_slice(file.as_bytes()));
         let entry = self.cache.join(format!("shim-{:032x}.object", xxh3_128(&key)));
