@@ -15,6 +15,8 @@ use crate::child::{kill_group, limit};
 const NAMES: [&str; 3] = ["cc", "gcc", "clang"];
 /// Memory that a compiler may take, bytes.
 const LARGEST: u64 = 4 << 30;
+/// A machine whose processors and disk are busy takes so many times the CPU time that a compiler may take.
+pub(crate) const BUSY: u32 = 4;
 /// Messages that are read, bytes.
 const MESSAGES: u64 = 1 << 20;
 
@@ -63,8 +65,8 @@ impl Toolchain {
 
     /// Calls the compiler in `folder`: how it ended, and its messages, English and without colours.
     ///
-    /// One that does not come to an end in `longest`, because of what a file includes or by itself, is killed and has
-    /// no status.
+    /// One that does not come to an end in `longest` of CPU time, or [`BUSY`] times as long, because of what a file includes or by
+    /// itself, is killed and has no status.
     pub(crate) fn call(
         &self,
         arguments: &[OsString],
@@ -84,7 +86,7 @@ impl Toolchain {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said.try_clone().map_err(wrong)?);
         limit(&mut command, longest, LARGEST);
         let mut child = command.spawn().map_err(wrong)?;
-        let status = wait_for(&mut child, longest).map_err(wrong)?;
+        let status = wait_for(&mut child, longest * BUSY).map_err(wrong)?;
         let mut text = Vec::new();
         said.rewind().and_then(|()| said.take(MESSAGES).read_to_end(&mut text)).map_err(wrong)?;
         Ok((status, String::from_utf8_lossy(&text).into_owned()))

@@ -14,7 +14,7 @@ use crate::build::Build;
 use crate::child::Bounds;
 use crate::diagnostics::{Problem, problems};
 use crate::kernel_tree::Version;
-use crate::toolchain::Toolchain;
+use crate::toolchain::{BUSY, Toolchain};
 use crate::{GovernorError, command, shim};
 
 /// CPU time that a foreign governor may take without getting on, s.
@@ -476,7 +476,7 @@ impl Bench<'_> {
         let (status, said) =
             self.toolchain.call(arguments, self.shim, self.folder, self.longest).map_err(no_compiler)?;
         let Some(status) = status else {
-            let s = self.longest.as_secs();
+            let s = (self.longest * BUSY).as_secs();
             return Err(source
                 .wrong(format!("the compiler did not finish within {s} s; what does the file include?")));
         };
