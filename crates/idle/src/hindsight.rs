@@ -135,8 +135,10 @@ impl<'t> Lesson<'t> {
                 rest.kept[state] = fj(at_ns, wake_ns.min(due_ns));
                 if last && ticks > 0 {
                     let last_due_ns = due_ns + (ticks - 1) * self.grid.period_ns;
-                    rest.kept[state] += u128::from(ticks - 1) * fj(self.handler_ns, self.grid.period_ns)
-                        + fj(last_due_ns + self.handler_ns, wake_ns);
+                    rest.kept[state] += u128::from(ticks - 1) * fj(self.handler_ns, self.grid.period_ns);
+                    if last_due_ns + self.handler_ns <= wake_ns {
+                        rest.kept[state] += fj(last_due_ns + self.handler_ns, wake_ns);
+                    }
                 }
             }
             rest.ticks = u128::from(ticks) * awake;
@@ -144,6 +146,10 @@ impl<'t> Lesson<'t> {
                 break;
             }
             at_ns = due_ns + self.handler_ns;
+            if at_ns > wake_ns {
+                // It ended while the tick was handled: the CPU is not asked again.
+                break;
+            }
             due_ns += self.grid.period_ns;
         }
         for context in self.watch.finest.and_coarser() {

@@ -725,6 +725,40 @@ proptest! {
     }
 }
 
+/// After its second tick two periods are left, 0.9 and 0.6 ms long, and one that an event ends while the tick is handled: there is no
+/// stay to choose a state for.
+#[test]
+fn hindsight_learns_nothing_from_a_period_that_ended_in_the_ticks_handler() {
+    let periods = [
+        (2_352, 6_547),
+        (10_959, 172),
+        (11_149, 2_894),
+        (14_052, 3_729),
+        (17_806, 1_653),
+        (21_847, 6_712),
+        (30_340, 3_462),
+        (33_814, 3_230),
+        (37_052, 1_253),
+        (38_334, 4_700),
+        (43_508, 747),
+        (44_260, 2_769),
+        (47_044, 1_461),
+        (51_314, 331),
+        (51_654, 76),
+        (51_747, 4_254),
+    ];
+    let apart = |(at, wait): (u64, u64)| WorkloadEvent {
+        visit_start: true,
+        visit_end: true,
+        ..event(at * US, (at + wait) * US)
+    };
+    let w = workload(periods.map(apart).to_vec());
+    let (table, prices) = left_at_once(18_674);
+    let (best, overtaken) = in_hindsight(&w, &table, Setting { prices: Some(prices), ..ELSEWHERE });
+    assert_eq!(overtaken, 1);
+    assert!(best.iter().all(|e| e.selected == 2), "{best:?}");
+}
+
 /// Three states that are left at once, so that nothing is overtaken and all meet the same events.
 fn left_at_once(tick_stop_ns: u32) -> (IdleTable, Prices) {
     let at_once = |us| IdleState { exit_latency_ns: 0, entry_ns: 0, ..state(0, us, 0) };
