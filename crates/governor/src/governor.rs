@@ -120,7 +120,7 @@ impl Governor {
             postcard::from_bytes::<(String, PathBuf, String, Vec<u8>)>(bytes).map_err(|e| {
                 GovernorError::Source { path: "a governor that was sent".to_owned(), why: e.to_string() }
             })?;
-        let made = Made { files: Vec::new(), beside: Vec::new(), object };
+        let made = Made { files: Vec::new(), headers: Vec::new(), object };
         let (version, workshop, build) = (None, Workshop::from_env(), Build::Plain);
         let origin = Origin::Foreign(Arc::new(Foreign {
             file,
@@ -406,7 +406,7 @@ fn files_of(given: &str) -> Vec<PathBuf> {
     std::iter::once(first.to_owned()).chain(more).collect()
 }
 
-/// What ships of the governor that `id` names by a kernel's release: `teo-6.8`.
+/// Finds the version that ships of a governor which `id` names by a kernel's release: `teo-6.8`.
 fn of_release(id: &str) -> Option<String> {
     let (name, release) = id.split_once('-')?;
     shipped_version(name, release).map(|version| version.spec.to_owned())

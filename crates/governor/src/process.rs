@@ -92,7 +92,7 @@ impl Process {
         unsafe { (&raw const (*self.region.control()).result).read_volatile() as usize }
     }
 
-    /// As [`Process::call`] of a function that answers nothing. The memory is the governor's until [`Process::settle`].
+    /// Calls a function that answers nothing, and does not wait: the memory is the governor's until [`Process::settle`].
     #[inline]
     pub(crate) fn post(&self, place: Place, function: usize, arguments: [usize; 3]) {
         self.settle();

@@ -54,7 +54,7 @@ impl Toolchain {
         Ok(Self { program, arguments, identity })
     }
 
-    /// What makes the assembler write a list of the files that it read to `list`.
+    /// Options that make the assembler write the names of the files that it read to `list`.
     pub(crate) fn list_assembled(&self, list: &Path) -> Vec<OsString> {
         let mut option = OsString::from("-Wa,--MD,");
         option.push(list);

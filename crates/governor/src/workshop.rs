@@ -28,7 +28,7 @@ const LARGEST: u64 = 16 << 20;
 /// Bytes of a compiled governor: those of kernels have some 20,000.
 const LARGEST_OBJECT: u64 = 64 << 20;
 
-/// What entries hold, which is part of their names: those of other versions of idlewise are passed over.
+/// Format of the entries, a part of their names: those of other versions of idlewise are passed over.
 const ENTRIES: &[u8] = b"hash, object";
 
 /// What foreign governors are compiled with, where they are kept, and how long one may think.
@@ -52,7 +52,7 @@ pub(crate) struct Made {
     /// The files that it was made of, itself first.
     pub(crate) files: Vec<Hashed>,
     /// Headers that it could include and does not, and may ask for (`__has_include`).
-    pub(crate) beside: Vec<Hashed>,
+    pub(crate) headers: Vec<Hashed>,
     pub(crate) object: Vec<u8>,
 }
 
@@ -60,8 +60,8 @@ impl Made {
     /// Tells this source from another.
     pub(crate) fn hash(&self) -> u128 {
         let mut all: Vec<u8> = self.files.iter().flat_map(|(_, hash)| hash.to_le_bytes()).collect();
-        for (path, hash) in &self.beside {
-            all.extend_from_slice(path.file_name().unwrap_or_default().as_encoded_bytes());
+        for (path, hash) in &self.headers {
+            all.extend(path.file_name().into_iter().flat_map(OsStr::as_encoded_bytes));
             all.extend_from_slice(&hash.to_le_bytes());
         }
         xxh3_128(&all)
@@ -76,7 +76,7 @@ impl Made {
     pub(crate) fn source_hashes(&self) -> Vec<(PathBuf, String)> {
         self.files
             .iter()
-            .chain(&self.beside)
+            .chain(&self.headers)
             .map(|(path, hash)| (path.clone(), format!("{hash:032x}")))
             .collect()
     }
@@ -192,8 +192,8 @@ impl Workshop {
                 object
             }
         };
-        let beside = headers_beside(source, &files).map_err(io_error)?;
-        Ok(Made { files, beside, object })
+        let headers = headers_next_to(source, &files).map_err(io_error)?;
+        Ok(Made { files, headers, object })
     }
 
     /// The file of one of our own governors, among all of them.
@@ -367,7 +367,7 @@ fn remove_left_over(cache: &Path) {
     }
 }
 
-/// What a source is compiled with, and where.
+/// One compilation: the source, the compiler, and the folders it happens in.
 struct Bench<'a> {
     source: &'a Source<'a>,
     build: Build,
@@ -402,7 +402,7 @@ impl Bench<'_> {
         Ok((xxh3_128(&text), files))
     }
 
-    /// The object. What the assembler reads is none of `files`, so it is to read nothing but what the compiler wrote.
+    /// The object. The assembler may read `files` and what the compiler wrote: it is an error where it reads something else.
     fn compile(&self, files: &[Hashed]) -> Result<Vec<u8>, GovernorError> {
         let (object, assembled) = (self.folder.join("governor.so"), self.folder.join("assembled"));
         let mut objects = vec![self.shim_object()?];
@@ -411,11 +411,11 @@ impl Bench<'_> {
             let mut flags = self.extra.to_vec();
             flags.extend(self.toolchain.list_assembled(&assembled));
             self.call(&command::compile(shim::flags(), self.shim, file, &flags, &to))?;
-            // The assembler lists the name of the C file, which is none where the compiler is called.
+            // The assembler lists the C file by its bare name, though no such file is where the compiler is called.
             let own = |path: &PathBuf| {
                 path.starts_with(self.folder)
                     || files.iter().any(|(f, _)| f == path)
-                    || path.as_os_str() == file.file_name().unwrap_or_default()
+                    || Some(path.as_os_str()) == file.file_name()
             };
             if let Some(other) = listed(&self.written(&assembled)?).into_iter().find(|path| !own(path)) {
                 return Err(self.source.wrong(format!(
@@ -497,7 +497,7 @@ impl Bench<'_> {
 }
 
 /// Headers in the folders of a source's files, and in those below them that the shim has, too, but for `files`.
-fn headers_beside(source: &Source<'_>, files: &[Hashed]) -> io::Result<Vec<Hashed>> {
+fn headers_next_to(source: &Source<'_>, files: &[Hashed]) -> io::Result<Vec<Hashed>> {
     let folders = source.files().map(|file| file.parent().unwrap_or(Path::new(".")));
     let mut found: Vec<PathBuf> = folders
         .flat_map(|folder| {

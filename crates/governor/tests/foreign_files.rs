@@ -205,7 +205,7 @@ fn an_object_that_is_kept_needs_no_compiler() {
         fs::write(&entry, damaged).unwrap();
         let before = calls();
         assert_eq!(run(&find(), 1).unwrap(), [(1, true); 2]);
-        assert_eq!(calls(), before + 3, "a damaged entry is made anew");
+        assert_eq!(calls(), before + 3, "a damaged entry is made again");
     }
     assert_eq!(fs::read(&entry).unwrap(), whole);
     let before = calls();

@@ -11,7 +11,7 @@ use crate::counter_snapshots::CounterSnapshots;
 /// So many entries, all of them refused, make a rule, in a recording.
 const MANY: u64 = 10;
 
-/// Marks the states of `machine` that `tape` or the counters beside it show to be always refused, with a note on each, and on those that
+/// Marks the states of `machine` that `tape` or the counters next to it show to be always refused, with a note on each, and on those that
 /// `machine` has as refused and that were entered.
 pub(crate) fn find(
     machine: &mut Platform,
