@@ -113,6 +113,16 @@ class WithoutACluster(unittest.TestCase):
         said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False).stderr
         self.assertIn("ImportError: sweeps on a cluster need Dask and fsspec: pip install 'idlewise[dask]'", said)
 
+    def test_a_version_that_runs_what_a_url_says_is_refused(self) -> None:
+        for version, refused in (("2026.4.0", True), ("2025.12", True), ("2026.6.0", False), ("2027.1.0.post1", False)):
+            code = f"""import sys, types
+sys.modules["distributed"], sys.modules["fsspec"] = types.ModuleType("distributed"), types.ModuleType("fsspec")
+sys.modules["fsspec"].__version__ = "{version}"
+import idlewise.dask"""
+            ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+            self.assertEqual(ended.returncode != 0, refused, ended.stderr)
+            self.assertEqual(f"fsspec {version} is older than 2026.6" in ended.stderr, refused, ended.stderr)
+
 
 class OnACluster(unittest.TestCase):
     cluster: Cluster

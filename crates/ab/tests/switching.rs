@@ -144,7 +144,12 @@ fn a_run_during_which_the_machine_changes_is_left_out_and_repeated() {
     let disable = Tree::disable(1, 1);
     let usage = disable.replace("disable", "usage");
     // A CPU that comes back has no state switched off, and counts from 0.
-    for (file, value, said) in [(&disable, "0", "state1/disable is 0, not 1"), (&usage, "0", "set back")] {
+    let online = "sys/devices/system/cpu/online".to_owned();
+    for (file, value, said) in [
+        (&disable, "0", "state1/disable is 0, not 1"),
+        (&usage, "0", "set back"),
+        (&online, "0", "CPU 1 went offline"),
+    ] {
         let tree = Tree::new();
         tree.write(&usage, "7\n");
         let mut request = tree.request(&["menu:disable=1", "ladder:disable=1"]);

@@ -35,12 +35,12 @@ fn session(machine: &Machine, to: &Path) -> Child {
         .unwrap()
 }
 
-fn kill(pid: u32) {
+pub(crate) fn kill(pid: u32) {
     let _ = Command::new("kill").args(["-KILL", &pid.to_string()]).stderr(Stdio::null()).status();
 }
 
 /// The guard of a session: its child that is an idlewise.
-fn guard_of(session: u32) -> Option<u32> {
+pub(crate) fn guard_of(session: u32) -> Option<u32> {
     let children = fs::read_to_string(format!("/proc/{session}/task/{session}/children")).ok()?;
     children.split_whitespace().filter_map(|p| p.parse().ok()).find(|p: &u32| {
         fs::read(format!("/proc/{p}/cmdline"))
@@ -122,6 +122,55 @@ fn advice_that_is_killed_while_it_records_replays_or_compares_leaves_the_machine
         // Each takes seconds: fewer of them.
         killed(machine, kills(4 * KILLS_OF_ADVICE) / 4, 6000, advise);
     });
+}
+
+#[test]
+fn the_benchmark_of_a_killed_session_ends_with_it() {
+    on_every_machine(&[Need::Governors], |machine| {
+        let before = machine.state();
+        let folder = tempfile::tempdir().unwrap();
+        let number = folder.path().join("pid");
+        // The shell has a child.
+        let command = format!("echo $$ > {}; sleep 1000; exit", number.display());
+        let mut session = machine
+            .idlewise("ab")
+            .args(["--governor", "menu,haltpoll", "--repeat", "2", "--warm-up", "0", "--settle", "2", "--to"])
+            .arg(folder.path().join("runs"))
+            .args(["--", "sh", "-c", &command])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        while fs::metadata(&number).map_or(0, |file| file.len()) == 0 {
+            assert!(session.try_wait().unwrap().is_none(), "it ended before its benchmark began");
+            sleep(Duration::from_millis(10));
+        }
+        kill(session.id());
+        session.wait().unwrap();
+        let shell = fs::read_to_string(&number).unwrap();
+        let mut left = Vec::new();
+        for _ in 0..1000 {
+            left = of_group(shell.trim());
+            if left.is_empty() && machine.state() == before {
+                return;
+            }
+            sleep(Duration::from_millis(10));
+        }
+        panic!("left: {left:?}, {:?}", machine.state());
+    });
+}
+
+/// The processes of a process group that have not ended.
+fn of_group(group: &str) -> Vec<u32> {
+    let processes = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path().join("stat"));
+    let stats = processes.filter_map(|path| fs::read_to_string(path).ok());
+    // Behind the name: state, parent, group.
+    let its_own = |stat: String| {
+        let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+        let ended = fields.next() == Some("Z");
+        (!ended && fields.nth(1) == Some(group)).then(|| stat.split(' ').next()?.parse().ok()).flatten()
+    };
+    stats.filter_map(its_own).collect()
 }
 
 #[test]

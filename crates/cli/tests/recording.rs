@@ -13,6 +13,7 @@ use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use crate::killed::{guard_of, kill};
 use crate::schemas::fits;
 use common::{Machine, Need, idlewise, on_every_machine, words};
 use idlewise_live::Host;
@@ -288,11 +289,13 @@ fn what_a_killed_recording_had_seen_is_kept_and_its_command_ends() {
     let path = folder.path().join("killed.dat");
     let parts = folder.path().join("killed.dat.parts");
     let number = folder.path().join("pid");
-    let command = format!("echo $$ > {}; sleep 1000; exit", number.display());
     machine.wait_for_others();
     let before = machine.state();
-    // Before pages are moved by the clock, and after.
-    for seconds in [1, 7] {
+    // Before pages are moved by the clock, and after; and without the guard, which moves the rest: they are moved every 5 s.
+    for (seconds, lost_s, guarded) in [(1, 0.1, true), (7, 0.1, true), (7, 6.0, false)] {
+        // With the guard its children end, too.
+        let sleeps = if guarded { "sleep 1000; exit" } else { "exec sleep 1000" };
+        let command = format!("echo $$ > {}; {sleeps}", number.display());
         let mut child = machine
             .idlewise("record")
             .args(["-o", path.to_str().unwrap(), "--", "sh", "-c", &command])
@@ -307,10 +310,18 @@ fn what_a_killed_recording_had_seen_is_kept_and_its_command_ends() {
         // Its first number, s: the trace's clock, where the machine was never suspended.
         let uptime = fs::read_to_string("/proc/uptime").unwrap();
         let uptime: f64 = uptime.split(' ').next().unwrap().parse().unwrap();
+        if !guarded {
+            kill(guard_of(child.id()).unwrap());
+        }
         child.kill().unwrap();
         child.wait().unwrap();
         let shell = fs::read_to_string(&number).unwrap();
         let killed = Instant::now();
+        if !guarded {
+            // Nobody ends the command, and the next session puts the machine back.
+            kill(shell.trim().parse().unwrap());
+            machine.wait_for_others();
+        }
         while machine.state() != before || Path::new("/proc").join(shell.trim()).exists() {
             assert!(killed.elapsed() < Duration::from_secs(10), "{:?} is not {before:?}", machine.state());
             sleep(Duration::from_millis(2));
@@ -319,10 +330,43 @@ fn what_a_killed_recording_had_seen_is_kept_and_its_command_ends() {
         assert!(output.status.success(), "{}", words(&output.stderr));
         let info: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         let until = (info["first_ns"].as_u64().unwrap() + info["span_ns"].as_u64().unwrap()) as f64 / 1e9;
-        assert!(until > uptime - 0.1, "recorded until {until} s, killed at {uptime} s");
+        assert!(until > uptime - lost_s, "recorded until {until} s, killed at {uptime} s");
         fs::remove_dir_all(&parts).unwrap();
         fs::remove_file(&number).unwrap();
     }
+}
+
+/// The first Ctrl-C ends the recording, the second one its writing.
+#[test]
+fn ctrl_c_while_it_is_written_leaves_the_parts_and_no_file() {
+    let Some(machine) = Machine::this(&[Need::Tracing]) else { return };
+    let machine = &machine;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("written.dat");
+    let this = env!("CARGO_BIN_EXE_idlewise");
+    let bursts = format!("for i in 1 2 3 4; do {this} record --play-messages; done");
+    machine.wait_for_others();
+    let before = machine.state();
+    let mut child = machine
+        .idlewise("record")
+        .args(["-o", path.to_str().unwrap(), "--", "sh", "-c", &bursts])
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let begun = || {
+        let names = fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name());
+        names.filter(|n| n.to_string_lossy().starts_with(".tmp")).count()
+    };
+    while begun() == 0 {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before it wrote anything");
+        sleep(Duration::from_millis(1));
+    }
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!((begun(), path.exists(), machine.state() == before), (0, false, true));
+    let parts = folder.path().join("written.dat.parts");
+    let output = idlewise().arg("info").arg(&parts).output().unwrap();
+    assert!(output.status.success(), "{}", words(&output.stderr));
 }
 
 #[test]

@@ -82,6 +82,35 @@ fn a_state_that_was_entered_and_is_described_as_refused_is_named() {
     assert!(said.contains("that every entry is refused, and"), "{said}");
 }
 
+/// "menu" is another governor in each release: that of the release is run, and where another repeats the choices, it is named.
+#[test]
+fn the_governor_that_is_run_is_that_of_the_release() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("reads.txt");
+    let run = ["simulate", "reads", "--platform", "skylake-sp", "--governor", "menu-6.12", "--seconds", "1"];
+    assert!(idlewise().args(run).arg("--write-trace").arg(&trace).status().unwrap().success());
+    let side_car = trace.with_extension("toml");
+    let named = std::fs::read_to_string(&side_car).unwrap();
+    assert!(named.contains("governor = \"menu-6.12\""), "{named}");
+    std::fs::write(&side_car, named.replace("menu-6.12", "menu")).unwrap();
+    let text = std::fs::read_to_string(&trace).unwrap();
+    for (release, own, better) in [
+        ("6.12.117+deb13-amd64", "menu-6.12", None),
+        ("6.1.0-44-amd64", "menu-6.1:rejected_endless=1", Some("menu-6.12")),
+        ("7.3.0", "menu", Some("menu-6.12")),
+    ] {
+        std::fs::write(&trace, format!("# os release : {release}\n{text}")).unwrap();
+        let replay = ["replay", "--governor", "shallow", "--format", "json"];
+        let output = idlewise().args(replay).arg(&trace).output().unwrap();
+        let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let fidelity = &result["traces"][0]["fidelity"];
+        assert_eq!(fidelity["governor"], own, "{release}: {fidelity}");
+        assert_eq!(fidelity["better_version"]["governor"].as_str(), better, "{release}: {fidelity}");
+        let same = fidelity["same_state_pct"].as_f64().unwrap();
+        assert_eq!(same >= 99.0, better.is_none(), "{release}: {fidelity}");
+    }
+}
+
 /// A recording on which nothing but one state was chosen shows nothing of a governor that chooses it, too.
 #[test]
 fn a_governor_that_is_no_better_than_a_constant_is_not_trusted_for_it() {

@@ -28,6 +28,11 @@ struct Start<'r> {
 /// # Errors
 /// The system starts none.
 pub(crate) fn process(region: &Region, shadow: Option<Part>) -> io::Result<libc::pid_t> {
+    if !has_filters() {
+        // Then the governor's process may open files, but not this one's memory and descriptors, unless it is root's.
+        // SAFETY: a plain system call.
+        unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0) };
+    }
     // SAFETY: a plain system call.
     let parent = unsafe { libc::getpid() };
     let start = Start { parent, region, shadow, filter: filter() };
@@ -201,6 +206,13 @@ fn close_files() {
             libc::close(fd);
         }
     }
+}
+
+/// Whether the kernel has filters of system calls: then it looks for the one that is handed over, and there is none.
+fn has_filters() -> bool {
+    // SAFETY: nothing is handed over, so nothing is changed.
+    let set = unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, ptr::null::<c_void>()) };
+    set == -1 && io::Error::last_os_error().raw_os_error() == Some(libc::EFAULT)
 }
 
 /// The filter of system calls: those that waiting for a turn needs; for any other the kernel ends the process.

@@ -5,6 +5,10 @@ use crate::common;
 
 use common::{Bench, Parts, TICK_NS, ask, inputs, refused, run, table};
 use idlewise_governor::{Governor, GovernorError, GovernorSource, Spec};
+use rustix::process::DumpableBehavior;
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+};
 
 /// All of `words` must be in what asking a governor made of `parts` ends with.
 fn told(parts: &Parts<'_>, words: &[&str]) {
@@ -146,6 +150,34 @@ fn one_that_asks_the_kernel_for_anything_is_ended_at_once() {
         &Parts { top: CALL, select: &select, ..Parts::default() },
         &["its process ended by itself, with status 0, in select, CPU 5, decision 0"],
     );
+}
+
+/// Its process has no filter there, and could open this one's memory.
+#[test]
+fn where_the_kernel_has_no_filters_the_host_is_not_dumpable() {
+    let dumpable = || rustix::process::dumpable_behavior().unwrap();
+    let name = "misbehaving_governors::where_the_kernel_has_no_filters_the_host_is_not_dumpable";
+    if std::env::var_os("IDLEWISE_TEST_WITHOUT_FILTERS").is_none() {
+        run(&Bench::new().governor(&Parts::default().text()), 1).unwrap();
+        assert_eq!(dumpable(), DumpableBehavior::Dumpable);
+        let mut again = std::process::Command::new(std::env::current_exe().unwrap());
+        let output =
+            again.args(["--exact", name]).env("IDLEWISE_TEST_WITHOUT_FILTERS", "yes").output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && said.contains("1 passed"), "{said}");
+        return;
+    }
+    let setting =
+        SeccompCondition::new(0, SeccompCmpArgLen::Qword, SeccompCmpOp::Eq, libc::PR_SET_SECCOMP as u64);
+    let setting = SeccompRule::new(vec![setting.unwrap()]).unwrap();
+    let rules = [(libc::SYS_prctl, vec![setting]), (libc::SYS_seccomp, Vec::new())];
+    let refused = SeccompAction::Errno(libc::EINVAL.unsigned_abs());
+    let arch = std::env::consts::ARCH.try_into().unwrap();
+    let filter = SeccompFilter::new(rules.into(), SeccompAction::Allow, refused, arch).unwrap();
+    seccompiler::apply_filter(&BpfProgram::try_from(filter).unwrap()).unwrap();
+    let does = format!("call({}, 0, 0, 0);", libc::SYS_getppid);
+    run(&Bench::new().governor(&Parts { top: CALL, select: &does, ..Parts::default() }.text()), 1).unwrap();
+    assert_eq!(dumpable(), DumpableBehavior::NotDumpable);
 }
 
 #[test]

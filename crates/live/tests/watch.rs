@@ -126,11 +126,11 @@ fn cpus_may_go_and_come_and_their_counters_run_back() {
     assert_eq!(s.cpus.iter().map(|r| r.cpu.unwrap()).collect::<Vec<_>>(), [0]);
     let notes = idlewise_model::Note::words(&s.notes).join("; ");
     assert!(notes.contains("CPUs 2-3 went offline"), "{notes}");
-    assert!(notes.contains("CPUs 1 counters were set back"), "{notes}");
+    assert!(notes.contains("CPU 1 counters were set back"), "{notes}");
     tree.write("sys/devices/system/cpu/online", "0-3");
     let third = watch.look(at(2)).unwrap();
     let s = Snapshot::between(&second, &third);
-    assert!(s.notes.iter().any(|n| n.contains("CPUs 3 came online")), "{:?}", s.notes);
+    assert!(s.notes.iter().any(|n| n.contains("CPU 3 came online")), "{:?}", s.notes);
     assert_eq!(s.cpus.len(), 2, "CPU 1 counts again, CPU 2 has no states any more");
 }
 

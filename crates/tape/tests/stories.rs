@@ -380,6 +380,21 @@ fn tick_stop_events_that_are_recorded_and_never_come_show_that_the_tick_was_kept
     assert!(!how(&stopped).contains("none came"), "{}", how(&stopped));
 }
 
+/// The limit did not change; what it was is not known all the same.
+#[test]
+fn limits_that_are_recorded_and_never_come_are_not_called_missing() {
+    for (without, said) in [("nothing", "were recorded, and none came"), ("pm_qos", "no pm_qos events")] {
+        let mut s = with_timer(200 * MS).without(without);
+        s.rest(0, TICK + MS);
+        s.idle(0, TICK + MS + US, 1);
+        s.exit(0, TICK + 2 * MS);
+        let tape = s.tape();
+        let limit = tape.inputs.iter().find(|i| i.name == "latency limit").unwrap();
+        assert!(limit.how.contains(said), "{}", limit.how);
+        assert_eq!(weakest(&tape, "latency limit"), Confidence::Assumed);
+    }
+}
+
 #[test]
 fn a_tick_kept_for_rcu_is_marked() {
     let tape_with = |raise: Option<u64>| {

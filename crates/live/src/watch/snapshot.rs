@@ -171,7 +171,8 @@ fn differences(
         (back, NoteId::CountersBack, "counters were set back: left out this time"),
     ] {
         if !cpus.is_empty() {
-            notes.push(id.note(format!("CPUs {} {what}", few(&cpus))));
+            let noun = if cpus.len() == 1 { "CPU" } else { "CPUs" };
+            notes.push(id.note(format!("{noun} {} {what}", few(&cpus))));
         }
     }
     if before.governor != after.governor {

@@ -371,3 +371,68 @@ fn menu_of(menu: &MenuLayout, bytes: &[u8]) -> Option<Menu> {
         intervals: words(&menu.intervals)?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bpf::Table;
+
+    /// A record of a CPU whose only state has these counters.
+    fn record(at_ns: u64, exit_ns: u64, usage: [u64; 5]) -> Record {
+        let decision = Decision {
+            cpu: 0,
+            at_ns,
+            state: Some(0),
+            latency_limit_ns: None,
+            iowait: None,
+            disabled: 0,
+            tick_stopped_before: false,
+            tick_stopped_after: false,
+            idle_calls: 1,
+            new_visit: true,
+            got_tick: false,
+            last_state: 0,
+            last_residency_ns: 0,
+            poll_time_limit: false,
+            poll_limit_ns: 0,
+            now_ns: 0,
+            next_event_ns: NEVER_NS,
+            next_event_before_ns: NEVER_NS,
+            memory: Memory::None,
+            outcome: None,
+        };
+        let usage = vec![usage];
+        Record {
+            kind: head::ENTERED,
+            decision,
+            drops: 0,
+            calls: 1,
+            last_tick_ns: 0,
+            restarted: None,
+            exit_ns,
+            visits: 1,
+            usage,
+        }
+    }
+
+    /// The kernel counts from 0 again where a CPU went off and on.
+    #[test]
+    fn what_came_of_an_entry_is_empty_where_a_counter_went_back() {
+        let before = record(1_000, 0, [6_488, 70_000, 5, 4, 3]);
+        let after = |usage| record(9_000, 4_000, usage).outcome_of(&before, 1_000);
+        let came = after([6_489, 72_500, 6, 4, 3]).unwrap();
+        assert_eq!((came.exit_ns, came.residency_ns, came.entered), (3_000, 2_500, Some(0)));
+        assert!(came.above && !came.below && !came.rejected);
+        for usage in [[581, 9_000, 0, 0, 0], [6_489, 200, 5, 4, 3], [6_489, 72_500, 0, 4, 3]] {
+            assert_eq!(after(usage), None, "{usage:?}");
+        }
+        assert_eq!(record(9_000, 500, [6_489, 72_500, 5, 4, 3]).outcome_of(&before, 1_000), None);
+        let mut table = Table::new(Vec::new());
+        table.row(&before.decision).unwrap();
+        let text = String::from_utf8(table.finish().unwrap()).unwrap();
+        let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
+        let column = |name| rows[1][rows[0].iter().position(|c| *c == name).unwrap()];
+        let came = ["exit_rel_ns", "residency_ns", "entered", "above_inc", "below_inc", "rejected_inc"];
+        assert_eq!(came.map(column), [""; 6]);
+    }
+}

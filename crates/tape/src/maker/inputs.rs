@@ -110,7 +110,14 @@ impl Maker<'_> {
                 (Confidence::Bounded, "tasks in uninterruptible sleep for any reason: an upper bound")
             }
         };
-        let limits = if f.qos_changes > 0 { Confidence::Recorded } else { Confidence::Assumed };
+        let limits = match f.qos_changes {
+            // That of the begin may have been set long before.
+            0 if f.described.contains("power:pm_qos_update_target") => {
+                (Confidence::Assumed, "pm_qos events were recorded, and none came: none")
+            }
+            0 => (Confidence::Assumed, "no pm_qos events: none"),
+            _ => (Confidence::Recorded, "pm_qos events; none before the first"),
+        };
         Ok(vec![
             input("wake", wakes, self.wake_words()),
             input("sleep length", timers, self.timer_words()),
@@ -125,16 +132,7 @@ impl Maker<'_> {
             input("tick stopped", stops, tick_stop.to_owned()),
             input("utilisation", graded(util.0), util.1),
             input("iowait", graded(iowait.0), iowait.1.to_owned()),
-            input(
-                "latency limit",
-                graded(limits),
-                if f.qos_changes > 0 {
-                    "pm_qos events; none before the first"
-                } else {
-                    "no pm_qos events: none"
-                }
-                .into(),
-            ),
+            input("latency limit", graded(limits.0), limits.1.to_owned()),
             input("disabled states", graded(Confidence::Assumed), "the platform's defaults".into()),
         ])
     }
