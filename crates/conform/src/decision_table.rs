@@ -62,6 +62,9 @@ pub(crate) fn follow_all(
     Ok(sum)
 }
 
+/// Rows are kept while they are driven, some 200 bytes each: no more of a file.
+const MOST_ROWS: usize = 8_000_000;
+
 /// The rows of one CPU, and where it is.
 pub struct DecisionTable<'m> {
     /// Number of the CPU.
@@ -94,11 +97,28 @@ impl<'m> DecisionTable<'m> {
         machine: &'m Platform,
         only: Option<u32>,
     ) -> Result<Vec<Self>, CommandError> {
+        Self::read_parts_within(path, machine, only, MOST_ROWS)
+    }
+
+    fn read_parts_within(
+        path: &Path,
+        machine: &'m Platform,
+        only: Option<u32>,
+        most: usize,
+    ) -> Result<Vec<Self>, CommandError> {
         let mut cpus: BTreeMap<u32, Vec<Self>> = BTreeMap::new();
         let mut file = Rows::open(path)?;
+        let mut kept = 0;
         while let Some((cpu, raw)) = file.next_row()? {
             if only.is_some_and(|only| only != cpu) {
                 continue;
+            }
+            kept += 1;
+            if kept > most {
+                let why = format!(
+                    "more than {most} rows; expected fewer, as they stay in memory: cut the table, or record for less time"
+                );
+                return Err(CommandError::file(path, why));
             }
             let parts = cpus.entry(cpu).or_default();
             let goes_on = parts.last().and_then(|part| part.rows.last()).is_some_and(|row| !row.is_cut_off);

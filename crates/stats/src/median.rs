@@ -23,6 +23,26 @@ pub fn median(values: &[f64]) -> Option<f64> {
     values.get(values.len() / 2 - 1).map(|lower| lower.midpoint(upper))
 }
 
+/// The middle of `n` values, of which `kth` gives the k-th least, from 1; `None` without any.
+pub(crate) fn middle(n: usize, kth: impl Fn(usize) -> f64) -> Option<f64> {
+    let upper = (n > 0).then(|| kth(n / 2 + 1))?;
+    Some(if n % 2 == 1 { upper } else { kth(n / 2).midpoint(upper) })
+}
+
+/// The `k`-th least, from 1, of values that are too many to be kept: `up_to` counts those that are a number at most, in the order
+/// of [`f64::total_cmp`].
+pub(crate) fn kth_least(k: usize, up_to: impl Fn(f64) -> usize) -> f64 {
+    // In this order they are integers.
+    let value = |order: i64| f64::from_bits((order ^ (order >> 63 & i64::MAX)).cast_unsigned());
+    let (mut less, mut enough) = (i64::MIN, i64::MAX);
+    while less < enough {
+        // Rounded down, whatever the sign.
+        let between = (less & enough) + ((less ^ enough) >> 1);
+        if up_to(value(between)) < k { less = between + 1 } else { enough = between }
+    }
+    value(enough)
+}
+
 /// The middle of several values and what is known of it.
 #[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Median {

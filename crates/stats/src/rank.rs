@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Interval;
 use crate::distribution::{normal_quantile, normal_tail};
-use crate::median::{median, sorted};
+use crate::median::{kth_least, middle, sorted};
 
 /// Above this many pairs the normal approximation is used: it is good to three digits there.
 const EXACT: usize = 50;
@@ -84,10 +84,9 @@ pub struct Shift {
 pub fn paired_shift(differences: &[f64], confidence: f64) -> Option<Shift> {
     let all = sorted(differences);
     let n = all.len();
-    let mut means: Vec<f64> =
-        all.iter().enumerate().flat_map(|(i, x)| all.iter().skip(i).map(|y| x.midpoint(*y))).collect();
-    means.sort_by(f64::total_cmp);
-    let estimate = median(&means)?;
+    let means = n * (n + 1) / 2;
+    let kth_mean = |k| kth_least(k, |value| means_up_to(value, &all));
+    let estimate = middle(means, kth_mean)?;
     let side = (1.0 - confidence) / 2.0;
     // The k-th least and k-th greatest mean: the sum of ranks falls short of k with at most the probability of one side.
     let k = if n <= EXACT {
@@ -98,11 +97,24 @@ pub fn paired_shift(differences: &[f64], confidence: f64) -> Option<Shift> {
         let spread = ((n * (n + 1) * (2 * n + 1)) as f64 / 24.0).sqrt();
         (middle - normal_quantile(1.0 - side) * spread).max(0.0) as usize
     };
-    let interval = k.checked_sub(1).and_then(|i| {
-        let high = means.len().checked_sub(k)?;
-        Some(Interval { low: *means.get(i)?, high: *means.get(high)? })
-    });
+    let interval =
+        (1..=means).contains(&k).then(|| Interval { low: kth_mean(k), high: kth_mean(means + 1 - k) });
     Some(Shift { estimate, interval })
+}
+
+/// How many means of two of `values`, or of one twice, are `most` at most; the values are in order.
+fn means_up_to(most: f64, values: &[f64]) -> usize {
+    // The greater the one, the fewer there are for the other.
+    let mut rest = values;
+    let with_smaller = values.iter().enumerate().map(|(i, x)| {
+        while let Some((y, smaller)) = rest.split_last()
+            && x.midpoint(*y).total_cmp(&most).is_gt()
+        {
+            rest = smaller;
+        }
+        rest.len().saturating_sub(i)
+    });
+    with_smaller.sum()
 }
 
 /// The probability that the sum of the ranks above zero is at most 0, 1, 2 ... up to the sum of all, for differences of

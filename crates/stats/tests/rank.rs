@@ -66,6 +66,28 @@ fn the_distribution_is_that_of_published_tables() {
     assert!(p.iter().eq(p.iter().rev()), "either sign alike");
 }
 
+/// The means themselves are never kept: they would be 50 million for 10,000 pairs.
+#[test]
+fn the_shift_is_that_of_all_means_of_two() {
+    let mut noise = Noise::new(1);
+    for n in [1, 2, 3, 6, 7, 49, 50, 51, 120] {
+        // Rounded, so that many are equal, and some are zeros of either sign.
+        let d: Vec<f64> = (0..n).map(|_| (noise.normal() * 4.0).round() / 8.0).collect();
+        let s = paired_shift(&d, 0.95).unwrap();
+        let mut means: Vec<f64> =
+            d.iter().enumerate().flat_map(|(i, x)| d[i..].iter().map(|y| x.midpoint(*y))).collect();
+        means.sort_by(f64::total_cmp);
+        assert_eq!(Some(s.estimate), idlewise_stats::median(&means), "{n}");
+        let Some(i) = s.interval else { continue };
+        let place = |v: f64| means.partition_point(|m| m.total_cmp(&v).is_lt());
+        assert!(means.contains(&i.low) && means.contains(&i.high) && i.low <= s.estimate, "{s:?}");
+        // As far from the one end as from the other.
+        assert!(means[means.len() - 1 - place(i.low)] >= i.high, "{n}: {s:?}");
+    }
+    let many: Vec<f64> = (0..10_000).map(f64::from).collect();
+    assert!(near(paired_shift(&many, 0.95).unwrap().estimate, 4999.5));
+}
+
 #[test]
 fn five_pairs_have_no_interval_and_equal_ones_no_difference() {
     assert_eq!(paired_shift(&[1.0, 2.0, 3.0, 4.0, 5.0], 0.95).unwrap().interval, None);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+use crate::noise::Noise;
 use idlewise_stats::Trend;
 
 #[test]
@@ -14,4 +15,16 @@ fn a_trend_is_found_as_scipy_finds_it() {
 fn steady_values_and_few_have_none() {
     assert_eq!(Trend::of(&[1.0; 8]).unwrap(), Trend { growth: 0.0, p: 1.0 });
     assert_eq!(Trend::of(&[1.0, 2.0, 3.0, 4.0]), None);
+}
+
+/// Of so many values the slopes are not kept, which changes nothing.
+#[test]
+fn the_trend_of_many_values_is_the_middle_of_all_slopes() {
+    let mut noise = Noise::new(7);
+    let values: Vec<f64> = (0..5_001).map(|i| f64::from(i) * 0.001 + noise.normal()).collect();
+    let (n, v) = (values.len(), &values);
+    let pairs = (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j)));
+    let slopes: Vec<f64> = pairs.map(|(i, j)| (v[j] - v[i]) / (j - i) as f64).collect();
+    let growth = idlewise_stats::median(&slopes).unwrap() * (n - 1) as f64;
+    assert_eq!(Trend::of(v).unwrap().growth, growth);
 }
