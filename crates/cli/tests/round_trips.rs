@@ -7,7 +7,7 @@ use crate::common::{idlewise, words};
 
 /// Some that need all inputs: utilisation, timers of both kinds, ticks, waits for I/O, a state that is always refused, clocks that
 /// utilisation does not depend on, interrupts while the CPU polls.
-const RUNS: [(&str, &str, &str); 11] = [
+const RUNS: [(&str, &str, &str); 13] = [
     ("pixel6", "frames", "teo-util"),
     ("pixel6", "web", "teo-6.6"),
     ("zen-server", "periodic", "teo-fixed"),
@@ -19,6 +19,8 @@ const RUNS: [(&str, &str, &str); 11] = [
     ("sandy-bridge", "web", "teo-6.6"),
     ("imx8mm", "frames", "teo-util"),
     ("alder-lake-n", "pingpong", "teo-fixed"),
+    ("msm8996", "requests", "teo-util"),
+    ("kaby-lake-15w", "periodic", "teo-6.6"),
 ];
 
 /// How much of the kernel's choices of states a replay of `governor` repeats that is simulated on `platform`, %.

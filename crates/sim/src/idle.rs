@@ -13,7 +13,6 @@ impl<W: Watch> Sim<'_, W> {
     /// The idle task was switched in.
     pub(crate) fn begin_idle(&mut self, c: usize) {
         self.cpus[c].idle_entries += 1;
-        self.cpus[c].idle.begin_visit(self.now_ns);
         self.segment(c, self.machine.costs.idle_ns, Then::Ask);
     }
 

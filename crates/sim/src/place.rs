@@ -69,8 +69,8 @@ impl<'t, W: Watch> Sim<'t, W> {
         cpu.first.is_empty() && cpu.curr.iter().chain(cpu.fair.waiting()).all(yields)
     }
 
-    /// The number of the tick that it is now.
+    /// How many ticks there were by now.
     fn tick_number(&self) -> u64 {
-        self.now_ns / self.machine.grid.period_ns.max(1)
+        self.machine.grid.after(self.now_ns) / self.machine.grid.period_ns
     }
 }

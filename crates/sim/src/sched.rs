@@ -87,9 +87,15 @@ impl<W: Watch> Sim<'_, W> {
         if iowait {
             self.ask_clock(target as usize, true);
         }
+        let is_new = self.tasks[task].is_new;
         self.enqueue(task);
         self.tell_clock(target as usize, Event::Wake);
         self.preempt(task, by);
+        // Other CPUs have theirs woken up by the interrupt that they send.
+        let cpu = &mut self.cpus[target as usize];
+        if cpu.curr.is_none() && (is_new || by == Some(target as usize)) {
+            cpu.woken_ns.get_or_insert(now_ns);
+        }
     }
 
     fn moved(&mut self, task: u32, from: u32, to: u32) {
@@ -207,8 +213,10 @@ impl<W: Watch> Sim<'_, W> {
             self.push_running(c, task, to);
         }
         self.cpus[c].need_resched = false;
-        self.load.pass(&mut self.cpus[c], self.now_ns);
         let prev = self.cpus[c].curr;
+        // A kernel spares the clock's update at the switch that a wakeup asks for.
+        let woken_ns = self.cpus[c].woken_ns.take().filter(|_| prev.is_none());
+        self.load.pass(&mut self.cpus[c], woken_ns.unwrap_or(self.now_ns));
         let runs = prev.filter(|p| self.tasks[*p].state == State::Running);
         if let Some(p) = runs {
             self.tasks[p].state = State::Waiting;
@@ -244,6 +252,10 @@ impl<W: Watch> Sim<'_, W> {
         let to = next.map_or(c as u32, |n| self.tasks[n].walt);
         let (sleeps, now_ns) = (runs.is_none(), self.now_ns);
         self.load.tell(|w| w.switch(c as u32, to, sleeps, now_ns));
+        if next.is_none() {
+            // The idle task reads its clock as soon as it has the CPU.
+            self.cpus[c].idle.begin_visit(now_ns);
+        }
         // One that is pushed to another CPU goes on there.
         let prev_sleeps = runs.is_none() && prev.is_some_and(|p| self.tasks[p].state != State::Moving);
         if prev.is_some() || next.is_some() {

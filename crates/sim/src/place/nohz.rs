@@ -63,6 +63,9 @@ impl<W: Watch> Sim<'_, W> {
     /// The interrupt of another CPU has come: it may be about this.
     pub(crate) fn kicked(&mut self, c: usize) {
         let kick = std::mem::take(&mut self.placer.cpus[c].kick);
+        if self.cpus[c].is_idle() && self.cpus[c].need_resched {
+            self.cpus[c].woken_ns.get_or_insert(self.now_ns);
+        }
         if !self.cpus[c].is_idle() || self.cpus[c].need_resched {
             return;
         }

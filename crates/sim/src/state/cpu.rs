@@ -112,6 +112,8 @@ pub(crate) struct Cpu<'t> {
     /// Time in idle states that do not poll, ns, and since when it is in one.
     pub(crate) asleep_ns: u64,
     pub(crate) asleep_since_ns: Option<u64>,
+    /// When a task was woken here since the CPU is idle, ns, if that was seen here: for its averages idling ends then.
+    pub(crate) woken_ns: Option<u64>,
 }
 
 impl<'t> Cpu<'t> {
@@ -146,6 +148,7 @@ impl<'t> Cpu<'t> {
             busy_ns: 0,
             asleep_ns: 0,
             asleep_since_ns: None,
+            woken_ns: None,
         }
     }
 
