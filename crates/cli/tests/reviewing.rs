@@ -27,12 +27,35 @@ fn example(more: &[&str]) -> Output {
     command.output().unwrap()
 }
 
-static MAIL: LazyLock<String> =
-    LazyLock::new(|| words(&example(&["--format", "mail", "--repeat", "1"]).stdout));
+/// One version more of the example's base, which is judged in half of the time that the series takes.
+fn one_version(more: &[&str]) -> Command {
+    static CHANGED: LazyLock<tempfile::TempDir> = LazyLock::new(|| {
+        let folder = tempfile::tempdir().unwrap();
+        let text = fs::read_to_string(root().join("docs/guide/example/patient.c")).unwrap();
+        let changed = text.replace("patience = 3;", "patience = 1;");
+        assert_ne!(changed, text);
+        fs::write(folder.path().join("patient.c"), changed).unwrap();
+        folder
+    });
+    let mut command = idlewise();
+    command.current_dir(root()).arg("review").arg(CHANGED.path().join("patient.c"));
+    command.args(["--base", "docs/guide/example/patient.c", "--platform", "pixel6"]);
+    command.args(["--recordings", "tests/data/mixed.dat", "tests/data/sleeploop.dat"]).args(more);
+    command
+}
+
+/// The example as mail, and as Markdown.
+static MAIL: LazyLock<[String; 2]> = LazyLock::new(|| {
+    let folder = tempfile::tempdir().unwrap();
+    let markdown = folder.path().join("review.md");
+    let also = ["--also", markdown.to_str().unwrap()];
+    let out = example(&[&["--format", "mail", "--repeat", "1"], &also[..]].concat());
+    [words(&out.stdout), fs::read_to_string(markdown).unwrap()]
+});
 
 #[test]
 fn a_mail_is_plain_text_of_76_columns() {
-    let mail = &*MAIL;
+    let [mail, _] = &*MAIL;
     for line in mail.lines().filter(|line| !line.starts_with("command: ")) {
         assert!(line.is_ascii() && line.chars().count() <= 76, "{line}");
     }
@@ -45,8 +68,7 @@ fn a_mail_is_plain_text_of_76_columns() {
 
 #[test]
 fn a_mail_says_what_its_numbers_are_and_where_they_are_from() {
-    let shown = |more: &[&str]| words(&example(more).stdout).replace('\n', " ");
-    let mail = MAIL.replace('\n', " ");
+    let [mail, markdown] = MAIL.each_ref().map(|text| text.replace('\n', " "));
     for part in [
         "How to read this:",
         "energy: of idle periods, and of the idle loop around them; a model",
@@ -65,8 +87,8 @@ fn a_mail_says_what_its_numbers_are_and_where_they_are_from() {
     }
     let left_out = "rows of which nothing is shown are left out";
     assert!(!mail.contains(left_out) && mail.contains("one run has no interval (?)"), "{mail}");
-    assert!(shown(&["--format", "markdown", "--no-simulation"]).contains("How to read this:"));
-    let table = shown(&["--repeat", "2"]);
+    assert!(markdown.contains("How to read this:"), "{markdown}");
+    let table = words(&one_version(&["--repeat", "2"]).output().unwrap().stdout).replace('\n', " ");
     assert!(table.contains(left_out) && !table.contains("How to read this"), "{table}");
 }
 
@@ -147,11 +169,8 @@ fn ctrl_c_ends_what_runs_for_guests() {
 #[test]
 fn threads_change_no_byte() {
     let json = |threads: &str| {
-        let mut command = idlewise();
-        command.current_dir(root()).env("RAYON_NUM_THREADS", threads);
-        command.args(["review", "docs/guide/example/patient.mbox", "--base", "docs/guide/example/patient.c"]);
-        command.args(["--recordings", "tests/data/mixed.dat", "tests/data/sleeploop.dat", "-p", "pixel6"]);
-        let out = command.args(["--no-simulation", "--format", "json"]).output().unwrap();
+        let mut command = one_version(&["--no-simulation", "--format", "json"]);
+        let out = command.env("RAYON_NUM_THREADS", threads).output().unwrap();
         assert!(out.status.success(), "{}", words(&out.stderr));
         words(&out.stdout)
     };
@@ -252,7 +271,8 @@ fn the_script_for_a_ci_judges_a_branch() {
     let result = fs::read_to_string(tree.path().join("idlewise-review.json")).unwrap();
     let result: Value = serde_json::from_str(&result).unwrap();
     assert_eq!(result["checks"][0]["expression"], "new_findings > 0");
-    assert_eq!(script("base..master", &["--fail-if", "energy > +1%"]).status.code(), Some(1));
+    // The second of the three.
+    assert_eq!(script("master~2..master~1", &["--fail-if", "energy > +1%"]).status.code(), Some(1));
     assert_eq!(script("base..nowhere", &[]).status.code(), Some(2));
     let nothing = script("master..master", &[]);
     assert_eq!(
