@@ -120,7 +120,8 @@ sys.modules["distributed"], sys.modules["fsspec"] = types.ModuleType("distribute
 sys.modules["fsspec"].__version__ = "{version}"
 import idlewise.dask"""
             ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-            self.assertEqual(ended.returncode != 0, refused, ended.stderr)
+            # What stands in for the packages has nothing of them.
+            self.assertNotEqual(ended.returncode, 0)
             self.assertEqual(f"fsspec {version} is older than 2026.6" in ended.stderr, refused, ended.stderr)
 
 

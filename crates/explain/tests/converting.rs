@@ -24,9 +24,10 @@ pub(crate) fn conversion(trace: &Path, to: Form, governors: &[&str]) -> ConvertR
     }
 }
 
-/// How the governors' inputs are known, and not who named the machine: what is written here has no description with it.
+/// How the governors' inputs are known, and not who named the machine, nor whether limits were recorded that never came: what is
+/// written here has no description with it.
 fn inputs(tape: &Tape) -> Vec<&TapeInput> {
-    tape.inputs.iter().filter(|i| i.name != "machine").collect()
+    tape.inputs.iter().filter(|i| i.name != "machine" && i.name != "latency limit").collect()
 }
 
 /// A Python that has Perfetto's own messages.
