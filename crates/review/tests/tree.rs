@@ -115,7 +115,7 @@ pub(crate) fn request(tree: &Tree, series: &[&str]) -> ReviewRequest {
         base: tree.base(),
         recordings: vec![recordings()[0].clone()],
         platform: Some("pixel6".to_owned()),
-        check_sequences: (!thorough()).then_some(2),
+        check_sequences: (!thorough()).then_some(1),
         ..ReviewRequest::default()
     }
 }
