@@ -97,15 +97,6 @@ impl<'m> DecisionTable<'m> {
         machine: &'m Platform,
         only: Option<u32>,
     ) -> Result<Vec<Self>, CommandError> {
-        Self::read_parts_within(path, machine, only, MOST_ROWS)
-    }
-
-    fn read_parts_within(
-        path: &Path,
-        machine: &'m Platform,
-        only: Option<u32>,
-        most: usize,
-    ) -> Result<Vec<Self>, CommandError> {
         let mut cpus: BTreeMap<u32, Vec<Self>> = BTreeMap::new();
         let mut file = Rows::open(path)?;
         let mut kept = 0;
@@ -114,9 +105,9 @@ impl<'m> DecisionTable<'m> {
                 continue;
             }
             kept += 1;
-            if kept > most {
+            if kept > MOST_ROWS {
                 let why = format!(
-                    "more than {most} rows; expected fewer, as they stay in memory: cut the table, or record for less time"
+                    "more than {MOST_ROWS} rows; expected fewer, as they stay in memory: cut the table, or record for less time"
                 );
                 return Err(CommandError::file(path, why));
             }
