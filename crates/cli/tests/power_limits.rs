@@ -18,7 +18,7 @@ fn printed(desk: &Desk, args: &[&str]) -> String {
     String::from_utf8(out.stdout).unwrap()
 }
 
-/// What `idlewise` prints without power limits, as hashes: a change of how limits act changes none of it, one of the simulator may. It is of
+/// Hashes of what `idlewise` prints without power limits: a change of how limits act changes none, one of the simulator may. They are of
 /// `simulate WORKLOAD --platform PLATFORM --seconds 0.5 --repeat 2 --governor menu,teo --format FORM`, the version and shares of
 /// entries left out.
 const BEFORE: [(&str, &str, &str, u64); 12] = [

@@ -208,9 +208,9 @@ fn close_files() {
     }
 }
 
-/// Whether the kernel has filters of system calls: then it looks for the one that is handed over, and there is none.
+/// Whether the kernel has filters of system calls: then it reads the one at the address that it is given, where there is none.
 fn has_filters() -> bool {
-    // SAFETY: nothing is handed over, so nothing is changed.
+    // SAFETY: no filter is given, so nothing is changed.
     let set = unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, ptr::null::<c_void>()) };
     set == -1 && io::Error::last_os_error().raw_os_error() == Some(libc::EFAULT)
 }

@@ -152,7 +152,7 @@ fn one_that_asks_the_kernel_for_anything_is_ended_at_once() {
     );
 }
 
-/// Its process has no filter there, and could open this one's memory.
+/// A process without a filter could open the memory of this one.
 #[test]
 fn where_the_kernel_has_no_filters_the_host_is_not_dumpable() {
     let dumpable = || rustix::process::dumpable_behavior().unwrap();

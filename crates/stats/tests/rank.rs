@@ -81,7 +81,7 @@ fn the_shift_is_that_of_all_means_of_two() {
         let Some(i) = s.interval else { continue };
         let place = |v: f64| means.partition_point(|m| m.total_cmp(&v).is_lt());
         assert!(means.contains(&i.low) && means.contains(&i.high) && i.low <= s.estimate, "{s:?}");
-        // As far from the one end as from the other.
+        // The ends are equally far from the middle.
         assert!(means[means.len() - 1 - place(i.low)] >= i.high, "{n}: {s:?}");
     }
     let many: Vec<f64> = (0..10_000).map(f64::from).collect();

@@ -17,7 +17,7 @@ fn steady_values_and_few_have_none() {
     assert_eq!(Trend::of(&[1.0, 2.0, 3.0, 4.0]), None);
 }
 
-/// Of so many values the slopes are not kept, which changes nothing.
+/// The slopes of so many values are not kept, which changes nothing.
 #[test]
 fn the_trend_of_many_values_is_the_middle_of_all_slopes() {
     let mut noise = Noise::new(7);

@@ -111,7 +111,7 @@ impl Maker<'_> {
             }
         };
         let limits = match f.qos_changes {
-            // That of the begin may have been set long before.
+            // The one at the beginning may have been set long before.
             0 if f.described.contains("power:pm_qos_update_target") => {
                 (Confidence::Assumed, "pm_qos events were recorded, and none came: none")
             }
