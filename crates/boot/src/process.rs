@@ -11,6 +11,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
+
 use crate::BootError;
 
 /// Who watches long work.
@@ -165,6 +167,23 @@ impl Job<'_> {
     }
 }
 
+/// Does `work` with this thread, and all that it starts, on the CPU that it is on now: no two threads of a program run at the same
+/// time. Where that is forbidden, on any CPU.
+pub(crate) fn on_one_cpu<T>(work: impl FnOnce() -> T) -> T {
+    let home = sched_getaffinity(None);
+    let here = sched_getcpu();
+    if here < CpuSet::MAX_CPU {
+        let mut only = CpuSet::new();
+        only.set(here);
+        let _ = sched_setaffinity(None, &only);
+    }
+    let result = work();
+    if let Ok(home) = home {
+        let _ = sched_setaffinity(None, &home);
+    }
+    result
+}
+
 fn read_lines(from: impl std::io::Read + Send + 'static, to: mpsc::Sender<String>) {
     thread::spawn(move || {
         let mut from = BufReader::new(from);
@@ -249,6 +268,16 @@ mod tests {
         fn stopped(&self) -> bool {
             false
         }
+    }
+
+    #[test]
+    fn a_program_on_one_cpu_starts_there_and_leaves_us_where_we_were() {
+        let before = sched_getaffinity(None).unwrap();
+        let allowed =
+            on_one_cpu(|| answer(Command::new("grep").args(["Cpus_allowed_list", "/proc/self/status"])));
+        let list = allowed.unwrap();
+        assert!(list.split_whitespace().last().is_some_and(|l| l.parse::<usize>().is_ok()), "{list}");
+        assert_eq!(sched_getaffinity(None).unwrap(), before);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::folder::unfinished;
 use crate::guest::Guest;
 use crate::kernel::{MODULES, TOOLS};
-use crate::process::{Job, answer, need, tail};
+use crate::process::{Job, answer, need, on_one_cpu, tail};
 use crate::workload::Workload;
 use crate::{BootError, Kernel, KernelTree, LabFolder, Machine, Qemu, Watch, files};
 
@@ -190,7 +190,9 @@ impl<'a> Lab<'a> {
         self.watch.doing(&what);
         let patience =
             Some(PATIENCE + PATIENCE_PER_SECOND * run.seconds.saturating_add(run.settle_ms / 1000));
-        let ran = Job { what: &what, command, log: &log, watch: self.watch, patience }.run(|_| ());
+        let guest = Job { what: &what, command, log: &log, watch: self.watch, patience };
+        // Two threads of QEMU that run at the same time can cut a turn of one of the guest's CPUs short (boot-behaviour.md, 2).
+        let ran = on_one_cpu(|| guest.run(|_| ()));
         if let Err(BootError::Failed { what, status, .. }) = ran {
             let kept = above.join("failed-boot.log");
             // A QEMU that did not start has its own say; a guest that hung has the console's.
