@@ -119,10 +119,9 @@ impl Runner<'_> {
         let traced = self.tracer.as_ref().map(|t| t.start()).transpose()?;
         let before = self.watch.look(self.start.elapsed())?;
         let begin = clock::now();
-        let child = command.spawn().map_err(LiveError::io(Path::new(program)));
+        let child = journal.start(&mut command).map_err(LiveError::io(Path::new(program)));
         let status = child.and_then(|mut child| {
             self.stop.watch(child.id());
-            journal.started(child.id());
             let status = child.wait().map_err(LiveError::io(Path::new(program)));
             journal.ended();
             self.stop.forget();

@@ -2,6 +2,8 @@
 //! Does the guard put things back when the session dies, and keep quiet when it ends?
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -67,6 +69,39 @@ fn the_end_of_the_pipe_without_a_farewell_is_a_death() {
         assert_eq!(governor(root.path()), "haltpoll\n", "after {half:?}");
         assert!(!root.path().join("run/idlewise/journal").exists());
     }
+}
+
+#[test]
+fn what_was_about_to_start_is_killed_with_what_it_started() {
+    let shell = |mark: &str| {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "sleep 1000 & echo $!; wait"]).env("IDLEWISE_RUN", mark).stdout(Stdio::piped());
+        let mut shell = shell.spawn().unwrap();
+        let mut child = String::new();
+        BufReader::new(shell.stdout.as_mut().unwrap()).read_line(&mut child).unwrap();
+        (shell, child.trim().to_owned())
+    };
+    let ours = format!("{}-1", std::process::id());
+    let ((mut shell_of_it, its_child), (mut other, child_of_other)) =
+        (shell(&ours), shell(&format!("{ours}1")));
+    guarded(tree().path(), &format!("starts {ours}\n"));
+    assert_eq!(shell_of_it.wait().unwrap().signal(), Some(9));
+    let runs = |pid: &str| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat"));
+        stat.is_ok_and(|stat| !stat.contains(") Z "))
+    };
+    assert!(!runs(&its_child));
+    assert!(other.try_wait().unwrap().is_none() && runs(&child_of_other));
+    other.kill().unwrap();
+    other.wait().unwrap();
+    assert!(Command::new("kill").arg(child_of_other).status().unwrap().success());
+}
+
+#[test]
+fn what_did_not_start_in_the_end_is_not_waited_for_long() {
+    let root = tree();
+    guarded(root.path(), &format!("starts {}-0\n", std::process::id()));
+    assert_eq!(governor(root.path()), "haltpoll\n");
 }
 
 #[test]

@@ -145,8 +145,6 @@ fn the_benchmark_of_a_killed_session_ends_with_it() {
             assert!(session.try_wait().unwrap().is_none(), "it ended before its benchmark began");
             sleep(Duration::from_millis(10));
         }
-        // The session notes down what it has started a moment later.
-        sleep(Duration::from_secs(1));
         kill(session.id());
         session.wait().unwrap();
         let shell = fs::read_to_string(&number).unwrap();

@@ -7,8 +7,9 @@
 //! 2. a guard process, when the session dies without a word (SIGKILL),
 //! 3. the next session, when both died.
 //!
-//! The guard reads a pipe that only the session writes to: which benchmark it runs, and at last a farewell. The end of the
-//! pipe without a farewell is the session's death, which no signal and no crash can hide. The guard holds the session's lock, too, so that nobody comes between.
+//! The guard reads a pipe that only the session writes to: which benchmark it is about to start, which it runs, and at last a
+//! farewell. The end of the pipe without a farewell is the session's death, which no signal and no crash can hide. The guard holds the
+//! session's lock, too, so that nobody comes between.
 
 mod entry;
 mod guard;
@@ -17,10 +18,10 @@ mod process_tree;
 mod undo;
 
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt as _};
 use std::path::{Path, PathBuf};
-use std::process::{self, Command};
+use std::process::{self, Child, Command};
 use std::thread;
 use std::time::Duration;
 
@@ -148,15 +149,21 @@ impl Journal {
         self.note(&Entry::Made { folder: folder.to_owned(), parts: None })
     }
 
-    /// The session has started the process `pid` and will wait for it: if the session is killed before it says
-    /// [`Journal::ended`], the guard kills the process with all that it has started.
-    pub fn started(&mut self, pid: u32) {
-        if let Some(guard) = &mut self.guard {
-            guard.watch(Some(pid));
-        }
+    /// Starts `command`, which the session will wait for: if the session is killed before it calls [`Journal::ended`], the guard kills
+    /// the process with all that it has started. Its environment has the variable `IDLEWISE_RUN`, by which the guard finds it before
+    /// it knows its number.
+    ///
+    /// # Errors
+    /// As [`Command::spawn`].
+    pub fn start(&mut self, command: &mut Command) -> io::Result<Child> {
+        let Some(guard) = &mut self.guard else { return command.spawn() };
+        guard.announce(command);
+        let child = command.spawn();
+        guard.watch(child.as_ref().ok().map(Child::id));
+        child
     }
 
-    /// The process of [`Journal::started`] has ended.
+    /// The process of [`Journal::start`] has ended.
     pub fn ended(&mut self) {
         if let Some(guard) = &mut self.guard {
             guard.watch(None);

@@ -5,6 +5,9 @@ use std::fs;
 
 use rustix::process::{Pid, Signal, kill_process};
 
+/// The variable in the environment of what a session starts, and of what that starts.
+pub(super) const MARK: &str = "IDLEWISE_RUN";
+
 /// A process that cannot be mistaken for a later one of its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Process {
@@ -23,11 +26,15 @@ fn about(pid: i32) -> Option<(i32, u64)> {
     Some((parent, fields.nth(17)?.parse().ok()?))
 }
 
+/// The numbers of all processes.
+fn all() -> impl Iterator<Item = i32> {
+    let folder = fs::read_dir("/proc").into_iter().flatten().flatten();
+    folder.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
 /// Every process that there is, with its parent.
 fn parents() -> BTreeMap<i32, i32> {
-    let folder = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = folder.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    pids.filter_map(|pid| Some((pid, about(pid)?.0))).collect()
+    all().filter_map(|pid| Some((pid, about(pid)?.0))).collect()
 }
 
 fn send(pid: i32, signal: Signal) {
@@ -41,6 +48,18 @@ impl Process {
     pub(super) fn of(pid: u32) -> Option<Self> {
         let pid = i32::try_from(pid).ok()?;
         Some(Self { pid, born: about(pid)?.1 })
+    }
+
+    /// The first process with `mark` as the value of [`MARK`] in the environment that it was started with (proc(5)): the others are its
+    /// children.
+    pub(super) fn marked(mark: &str) -> Option<Self> {
+        let entry = format!("{MARK}={mark}");
+        let bears = |pid: &i32| {
+            let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            environment.split(|byte| *byte == 0).any(|variable| variable == entry.as_bytes())
+        };
+        let marked = all().filter(bears).filter_map(|pid| Some(Self { pid, born: about(pid)?.1 }));
+        marked.min_by_key(|process| (process.born, process.pid))
     }
 
     /// Its number and birth.

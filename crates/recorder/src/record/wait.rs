@@ -70,12 +70,12 @@ struct Running {
 }
 
 impl Running {
-    fn start(command: &[std::ffi::OsString]) -> Result<Option<Self>, LiveError> {
+    fn start(command: &[std::ffi::OsString], journal: &mut Journal) -> Result<Option<Self>, LiveError> {
         let Some((program, args)) = command.split_first() else { return Ok(None) };
         let cannot = |e: std::io::Error| LiveError::Command {
             why: format!("{}: cannot be run: {e}", program.to_string_lossy()),
         };
-        let mut child = Command::new(program).args(args).spawn().map_err(cannot)?;
+        let mut child = journal.start(Command::new(program).args(args)).map_err(cannot)?;
         match pidfd_open(Pid::from_child(&child), PidfdFlags::empty()) {
             Ok(over) => Ok(Some(Self { child, over })),
             Err(e) => {
@@ -100,10 +100,7 @@ pub(super) fn through(
     journal: &mut Journal,
     progress: &mut dyn FnMut(&Progress),
 ) -> Result<Ended, LiveError> {
-    let mut running = Running::start(&plan.command)?;
-    if let Some(running) = &running {
-        journal.started(running.child.id());
-    }
+    let mut running = Running::start(&plan.command, journal)?;
     let result = wait(plan, running.as_mut(), spool, stop, progress);
     if result.is_err()
         && let Some(running) = &mut running
