@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Simulated, written as a trace and read again: does a replay repeat what the simulated kernel chose?
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::common::{idlewise, words};
@@ -33,6 +34,28 @@ fn repeated(folder: &Path, (platform, workload, governor): (&str, &str, &str), s
     let said = words(&output.stdout);
     let share = said.split_once("choices: state ").and_then(|(_, rest)| rest.split(" %").next());
     share.and_then(|s| s.trim_start_matches('>').parse().ok()).unwrap_or_else(|| panic!("{said}"))
+}
+
+/// How many CPUs' last idle event in `trace` is an entry.
+fn open_at_the_end(trace: &Path) -> usize {
+    let text = std::fs::read_to_string(trace).unwrap();
+    let events = text.lines().filter_map(|line| line.split_once(" cpu_idle: state="));
+    let last: BTreeMap<&str, &str> =
+        events.filter_map(|(_, rest)| rest.rsplit_once(" cpu_id=")).map(|(s, c)| (c, s)).collect();
+    assert!(!last.is_empty());
+    last.values().filter(|state| **state != "4294967295").count()
+}
+
+#[test]
+fn every_idle_period_of_a_simulated_trace_has_an_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("web.txt");
+    let run = ["simulate", "web", "--platform", "pixel6", "-g", "menu", "--seconds", "2", "--write-trace"];
+    assert!(idlewise().args(run).arg(&trace).status().unwrap().success());
+    assert_eq!(open_at_the_end(&trace), 0);
+    let score = idlewise().args(["score", "--recorded-on", "pixel6"]).arg(&trace).output().unwrap();
+    let said = words(&score.stdout);
+    assert!(said.contains("8 CPUs") && !said.contains("left out"), "{said}");
 }
 
 #[test]

@@ -439,7 +439,7 @@ impl<'a> Stage<'a> {
         let tracer = Tracer::new(to.form, out, machine, self.workload).map_err(failed)?;
         let mut watch = (watch, tracer);
         let out = idlewise_sim::simulate(machine, self.workload, setting, governor, &mut watch)?;
-        watch.1.finish().map_err(failed)?;
+        watch.1.finish(out.end_ns).map_err(failed)?;
         Ok(seen(out, watch.0))
     }
 

@@ -61,6 +61,8 @@ pub(crate) struct Tracer<W: Write> {
     cpus: Vec<u32>,
     /// What runs on each CPU, by place.
     running: Vec<i32>,
+    /// Whether each is in an idle state, by place.
+    idles: Vec<bool>,
     /// Tasks that were woken for each while it idled, and that it has not queued yet.
     on_their_way: Vec<Vec<i32>>,
     /// Tasks that wait for I/O.
@@ -189,6 +191,7 @@ impl<W: Write> Tracer<W> {
             },
             cpus: meta.cpus.clone(),
             running: vec![IDLE; meta.cpus.len()],
+            idles: vec![false; meta.cpus.len()],
             on_their_way: vec![Vec::new(); meta.cpus.len()],
             in_io: BTreeSet::new(),
             new: BTreeSet::new(),
@@ -223,8 +226,19 @@ impl<W: Write> Tracer<W> {
         self.write(cpu, IDLE, EventKind::TimerCancel { timer });
     }
 
-    /// Everything has been seen.
-    pub(crate) fn finish(self) -> io::Result<()> {
+    /// Everything has been seen, up to `end_ns`. Then every CPU that idles is woken, as by `idlewise record`, which visits all at its
+    /// end: an idle period without an end would be none.
+    pub(crate) fn finish(mut self, end_ns: u64) -> io::Result<()> {
+        let idles: Vec<bool> = self.idles.clone();
+        for (place, _) in (0..).zip(idles).filter(|(_, idles)| *idles) {
+            for what in [
+                SimEvent::IdleLeft,
+                SimEvent::Irq { kind: IrqKind::Ipi },
+                SimEvent::IrqDone { kind: IrqKind::Ipi },
+            ] {
+                self.seen(end_ns, place, what);
+            }
+        }
         match (self.failed, self.out) {
             (Some(e), _) => Err(e),
             (None, Out::Text(out)) => out.finish().map(|_| ()),
@@ -250,6 +264,12 @@ impl<W: Write> Tracer<W> {
         let Some(tasks) = self.on_their_way.get_mut(place as usize) else { return };
         for pid in std::mem::take(tasks) {
             self.write(target_cpu, IDLE, EventKind::SchedWakeup { pid, target_cpu, new: false });
+        }
+    }
+
+    fn idle(&mut self, place: u32, idles: bool) {
+        if let Some(of_cpu) = self.idles.get_mut(place as usize) {
+            *of_cpu = idles;
         }
     }
 
@@ -360,9 +380,13 @@ impl<W: Write> Watch for Tracer<W> {
                 }
             }
             SimEvent::IdleEntered { state } => {
+                self.idle(place, true);
                 self.write(cpu, IDLE, EventKind::CpuIdle { cpu, state: Some(state.into()) });
             }
-            SimEvent::IdleLeft => self.write(cpu, IDLE, EventKind::CpuIdle { cpu, state: None }),
+            SimEvent::IdleLeft => {
+                self.idle(place, false);
+                self.write(cpu, IDLE, EventKind::CpuIdle { cpu, state: None });
+            }
             SimEvent::TickStopped { wheel_at_ns } => {
                 self.write(cpu, IDLE, EventKind::TickStop { success: true, dependency: 0 });
                 self.write(cpu, IDLE, EventKind::HrtimerCancel { hrtimer: tick_timer });
