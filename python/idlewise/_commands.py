@@ -878,6 +878,7 @@ def review(
     platform: Value | None = None,
     recorded_on: Value | None = None,
     repeat: Value | None = None,
+    sequences: Value | None = None,
     no_simulation: bool = False,
     boot: Value | None = None,
     fail_if: Value | Iterable[Value] | None = None,
@@ -902,6 +903,9 @@ def review(
     recorded_on: The machine that was recorded, of recordings that lack it
     repeat: Simulate each workload that ships with idlewise so often, with other
         seeds [default: 5]
+    sequences: Check each version with so many random sequences. On each of the
+        machines that `idlewise check` has, which draws as many. Fewer take less
+        time, and can miss a fault. [default: 8]
     no_simulation: Do not simulate those workloads
     boot: Also boot every version in a real kernel; recordings go to DIR. On a
         virtual machine with an RK3399's idle states, as `idlewise boot run` does:
@@ -927,6 +931,7 @@ def review(
             "--platform": (platform, "commas"),
             "--recorded-on": (recorded_on, "commas"),
             "--repeat": (repeat, "commas"),
+            "--sequences": (sequences, "commas"),
             "--no-simulation": no_simulation,
             "--boot": (boot, "commas"),
             "--fail-if": (fail_if, "again"),

@@ -2,6 +2,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use idlewise_check::SEQUENCES;
 use idlewise_page as pages;
 use idlewise_posting as posting;
 use idlewise_review::{ReviewRequest, review};
@@ -38,6 +39,11 @@ pub(crate) struct ReviewArgs {
     /// Simulate each workload that ships with idlewise so often, with other seeds
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub(crate) repeat: u64,
+    /// Check each version with so many random sequences
+    ///
+    /// On each of the machines that `idlewise check` has, which draws as many. Fewer take less time, and can miss a fault.
+    #[arg(long, value_name = "N", default_value_t = SEQUENCES, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub(crate) sequences: u64,
     /// Do not simulate those workloads
     #[arg(long, conflicts_with = "repeat")]
     pub(crate) no_simulation: bool,
@@ -86,7 +92,7 @@ pub(crate) fn run(a: &ReviewArgs) -> Done {
         platform: a.platform.clone(),
         recorded_on: a.recorded_on.clone(),
         repeat: if a.no_simulation { 0 } else { a.repeat },
-        check_sequences: None,
+        check_sequences: Some(a.sequences),
         boot: a.boot.clone(),
         fail_if: a.fail_if.clone(),
         seed: a.seed,

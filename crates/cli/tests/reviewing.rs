@@ -21,7 +21,7 @@ fn root() -> PathBuf {
 /// The example of the guide, with more arguments.
 fn example(more: &[&str]) -> Output {
     let mut command = idlewise();
-    command.current_dir(root()).args(["review", "docs/guide/example/patient.mbox"]);
+    command.current_dir(root()).args(["review", "docs/guide/example/patient.mbox", "--sequences", "1"]);
     command.args(["--base", "docs/guide/example/patient.c", "--platform", "pixel6"]);
     command.args(["--recordings", "tests/data/mixed.dat", "tests/data/sleeploop.dat"]).args(more);
     command.output().unwrap()
@@ -38,7 +38,7 @@ fn one_version(more: &[&str]) -> Command {
         folder
     });
     let mut command = idlewise();
-    command.current_dir(root()).arg("review").arg(CHANGED.path().join("patient.c"));
+    command.current_dir(root()).args(["review", "--sequences", "1"]).arg(CHANGED.path().join("patient.c"));
     command.args(["--base", "docs/guide/example/patient.c", "--platform", "pixel6"]);
     command.args(["--recordings", "tests/data/mixed.dat", "tests/data/sleeploop.dat"]).args(more);
     command
@@ -223,6 +223,7 @@ fn a_version_of_debians_sources_is_a_base() {
     let mut command = idlewise();
     command.env("IDLEWISE_KERNEL_SOURCES", &sources).current_dir(root());
     command.arg("review").arg(folder.path().join("teo.c")).args(["--base", "6.12", "--no-simulation"]);
+    command.args(["--sequences", "1"]);
     let out = command.args(["--recordings", "tests/data/mixed.dat", "-p", "pixel6"]).output().unwrap();
     let shown = words(&out.stdout);
     assert!(shown.starts_with("teo of linux-6.12."), "{shown}{}", words(&out.stderr));
@@ -298,11 +299,12 @@ fn a_patch_that_cannot_be_read_is_named_by_file_and_line_and_the_rest_is_judged(
     );
     write("c.mbox", &fs::read_to_string(root().join("docs/guide/example/patient.mbox")).unwrap());
     let mut command = idlewise();
-    command
-        .current_dir(root())
-        .arg("review")
-        .arg(folder.path())
-        .args(["--base", "docs/guide/example/patient.c"]);
+    command.current_dir(root()).arg("review").arg(folder.path()).args([
+        "--base",
+        "docs/guide/example/patient.c",
+        "--sequences",
+        "1",
+    ]);
     command.args([
         "--recordings",
         "tests/data/mixed.dat",
@@ -350,8 +352,11 @@ fn what_could_not_be_judged_is_no_success() {
         command.current_dir(root()).args(arguments).args(["-p", "pixel6"]).output().unwrap()
     };
     let base = tree.path().to_str().unwrap();
-    let of_range =
-        ["review", "base..master", "--base", base, "--recordings", "tests/data/mixed.dat", "--no-simulation"];
+    let of_range = [
+        &["review", "base..master", "--base", base, "--recordings", "tests/data/mixed.dat"][..],
+        &["--no-simulation", "--sequences", "1"],
+    ]
+    .concat();
     let out = run(&of_range);
     let (shown, said) = (words(&out.stdout), words(&out.stderr));
     assert_eq!(out.status.code(), Some(2), "{shown}{said}");

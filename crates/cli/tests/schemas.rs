@@ -244,6 +244,8 @@ fn results_are_what_their_schemas_say() {
             "pixel6",
             "--repeat",
             "2",
+            "--sequences",
+            "1",
         ],
         &["sweep", &mixed, &sleeps, "-g", "teo:decay_shift=2|3", "--platform", "pixel6"],
         &["bisect", "teo-6.1", "teo", &mixed, "--platform", "pixel6", "--fail-if", "latency_mean < -10%"],
