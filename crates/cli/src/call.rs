@@ -12,12 +12,12 @@ pub use idlewise_report::Format as Form;
 
 use crate::command::Arguments;
 use crate::output::{Done, Failure};
-use crate::{refusal, run, surroundings, takes_negative};
+use crate::{lenient, refusal, run, surroundings};
 
 /// The commands, as the command line defines them.
 #[must_use]
 pub fn definition() -> clap::Command {
-    takes_negative(idlewise_manual::laid_out(Arguments::command()))
+    lenient(idlewise_manual::laid_out(Arguments::command()))
 }
 
 /// Runs a command for a program, on this thread. It prints nothing.
@@ -38,7 +38,7 @@ pub fn call(call: Call) -> Outcome {
             catch_unwind(AssertUnwindSafe(|| run(command)))
         }
         Ok(None) => Ok(Err(Failure::Error("which command?".to_owned()))),
-        Err(e) => Ok(Err(Failure::Error(without_usage(&refusal(&e).1)))),
+        Err(mut e) => Ok(Err(Failure::Error(without_usage(&refusal(&mut e).1)))),
     };
     let mut outcome = end();
     conclude(&mut outcome, done);

@@ -47,6 +47,7 @@ mod version;
 
 use std::process::ExitCode;
 
+use clap::error::ContextKind;
 use clap::{CommandFactory as _, FromArgMatches as _};
 use idlewise_report::lines;
 
@@ -68,27 +69,34 @@ const NUMBERS: [(&str, &str); 2] = [
     ("number too large to fit in target type", "the number is too large"),
 ];
 
-/// Lets every option take `-1` as its value, and refuse it by the range that it has: else the parser takes it for an option.
-fn takes_negative(command: clap::Command) -> clap::Command {
+/// Lets every option take `-1` as its value, and refuse it by the range that it has: else the parser takes it for an option. Where a
+/// recording is judged on its own machine only, that is what `--platform` means.
+fn lenient(command: clap::Command) -> clap::Command {
     let names: Vec<String> = command.get_subcommands().map(|c| c.get_name().to_owned()).collect();
+    let has = |id: &str| command.get_arguments().any(|arg| arg.get_id() == id);
+    let command = if has("recorded_on") && !has("platform") {
+        command.mut_arg("recorded_on", |arg| arg.alias("platform").short_alias('p'))
+    } else {
+        command
+    };
     let command = command.mut_args(|arg| {
         let valued = arg.get_action().takes_values() && !arg.is_last_set();
         if valued { arg.allow_negative_numbers(true) } else { arg }
     });
-    names.iter().fold(command, |command, name| command.mut_subcommand(name, takes_negative))
+    names.iter().fold(command, |command, name| command.mut_subcommand(name, lenient))
 }
 
 /// The command line of the process, obeyed.
 #[must_use]
 pub fn main() -> ExitCode {
     surroundings::survive_file_limits();
-    let parsed = takes_negative(idlewise_manual::laid_out(Arguments::command()))
+    let parsed = lenient(idlewise_manual::laid_out(Arguments::command()))
         .try_get_matches()
         .and_then(|matches| Arguments::from_arg_matches(&matches));
     let arguments = match parsed {
         Ok(arguments) => arguments,
-        Err(e) => {
-            let (text, said) = refusal(&e);
+        Err(mut e) => {
+            let (text, said) = refusal(&mut e);
             // It may hold a file's name, which may hold anything.
             if lines(&said) == text {
                 e.exit();
@@ -110,7 +118,9 @@ pub fn main() -> ExitCode {
 }
 
 /// What the parser of the command line says, and the same in our words.
-fn refusal(e: &clap::Error) -> (String, String) {
+fn refusal(e: &mut clap::Error) -> (String, String) {
+    // It advises to name an unknown option behind `--`, where it would be a file.
+    e.remove(ContextKind::Suggested);
     let text = e.render().to_string();
     let said = NUMBERS.iter().fold(text.clone(), |said, (parser, ours)| said.replace(parser, ours));
     (text, said)
