@@ -60,6 +60,9 @@ pub(crate) struct CpuSeen {
     pub(crate) longest_idle_ns: u64,
 }
 
+/// So many interrupts do not all come after the recording's end.
+const MANY_SENT: u64 = 50;
+
 /// What other CPUs did that wakes a CPU.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sends {
@@ -127,6 +130,8 @@ pub(crate) struct Facts {
     pub(crate) ipis_sent: u64,
     /// Interrupts of other CPUs that were seen to come.
     pub(crate) ipis_came: u64,
+    /// Wakeups that began on another CPU than the task's next.
+    pub(crate) wakings_sent: u64,
     /// Some of those sent went to CPUs that a [`CpuMask`] does not tell apart.
     pub(crate) sent_beyond: bool,
     pub(crate) migrations: u64,
@@ -266,9 +271,12 @@ impl Facts {
         }
     }
 
-    /// Whether the recording shows when an interrupt of another CPU comes.
+    /// Whether the recording shows when an interrupt of another CPU comes: if fewer come than half of those that are sent, or of the
+    /// wakeups that send one as a rule, it shows one kind of several.
     pub(crate) fn ipis_come(&self) -> bool {
-        self.ipis_came > 0 || self.irqs.values().any(|class| *class == IrqClass::Ipi)
+        let sent = if self.ipis_sent > 0 { self.ipis_sent } else { self.wakings_sent };
+        let vectors = self.ipis_came > 0 && (sent < MANY_SENT || self.ipis_came * 2 >= sent);
+        vectors || self.irqs.values().any(|class| *class == IrqClass::Ipi)
     }
 
     /// How well it is known when other CPUs sent `cpu` an interrupt that had not come yet. A task that is about to be woken shows

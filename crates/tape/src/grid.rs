@@ -9,6 +9,8 @@ use crate::facts::{Facts, TicksSeen};
 
 /// Values of HZ that kernels are built with.
 const USUAL_HZ: [u32; 7] = [1000, 500, 300, 250, 200, 100, 24];
+/// A count of jiffies that lags some behind is off by less than one in 20.
+const ENOUGH_JIFFIES: u64 = 100;
 /// Ticks that a grid must explain among the tick's own expiries.
 const EXACT_SHARE: (usize, usize) = (9, 10);
 /// The kernel rounds the period to the nanosecond; a tick that was put off by a whole number of them lies this near, ns.
@@ -28,9 +30,9 @@ struct Grids {
     phases: BTreeMap<u32, u64>,
 }
 
-/// Finds period and phase of the ticks: from the tick timer's own expiries, else from the times of timer interrupts, else from
-/// `machine_hz`.
-pub(crate) fn find_grids(f: &mut Facts, machine_hz: Option<u32>) {
+/// Finds period and phase of the ticks: from the tick timer's own expiries, else from the times of timer interrupts and from
+/// `counted`, the grid of jiffies, else from `machine_hz`.
+pub(crate) fn find_grids(f: &mut Facts, counted: Option<TickGrid>, machine_hz: Option<u32>) {
     let ticks: BTreeMap<u32, &TicksSeen> = f
         .cpus
         .iter()
@@ -51,7 +53,18 @@ pub(crate) fn find_grids(f: &mut Facts, machine_hz: Option<u32>) {
         return;
     }
     let irqs: BTreeMap<u32, &[u64]> = f.cpus.iter().map(|(cpu, c)| (*cpu, c.timer_irqs.as_slice())).collect();
-    if let Some((grid, own)) = by_interrupts(&irqs) {
+    let gathered = by_interrupts(&irqs);
+    if let Some(grid) = counted
+        && gathered.as_ref().is_none_or(|(g, _)| g.period_ns != grid.period_ns)
+    {
+        f.same_grid(
+            grid,
+            Confidence::Bounded,
+            format!("{}, from the jiffies of timers", hz_words(grid.period_ns)),
+        );
+        return;
+    }
+    if let Some((grid, own)) = gathered {
         let how = format!("{}, from the times of timer interrupts", hz_words(grid.period_ns));
         f.same_grid(grid, Confidence::Bounded, how);
         f.grids.extend(own);
@@ -81,6 +94,14 @@ fn hz_words(period_ns: u64) -> String {
 
 fn hz_of(period_ns: u64) -> u64 {
     (1_000_000_000 + period_ns / 2) / period_ns.max(1)
+}
+
+/// The HZ of a kernel that counts `jiffies` in `ns`: that of the usual ones which is nearest, where they are enough to tell it from the
+/// others. A count may lag behind by some of them.
+pub(crate) fn hz_by_jiffies(ns: i128, jiffies: u64) -> Option<u32> {
+    let off = |hz: &u32| (i128::from(*hz) * ns - i128::from(jiffies) * 1_000_000_000).abs();
+    let nearest = USUAL_HZ.into_iter().min_by_key(off)?;
+    (jiffies >= ENOUGH_JIFFIES && off(&nearest) * 20 <= i128::from(nearest) * ns).then_some(nearest)
 }
 
 /// What shows the ticks.
@@ -354,6 +375,18 @@ mod tests {
         assert_eq!((grids.period_ns, grids.phases[&0], known), (4_000_000, 1_234, Confidence::Recorded));
         assert_eq!(how, "HZ 250, from the tick timer's expiries");
         assert_eq!(found(&[seen(&[5, 9])], None), None);
+    }
+
+    #[test]
+    fn jiffies_tell_hz_where_they_are_enough() {
+        let second = 1_000_000_000;
+        assert_eq!(hz_by_jiffies(4 * second, 999), Some(250));
+        assert_eq!(hz_by_jiffies(4 * second + 3_000_000, 1001), Some(250));
+        assert_eq!(hz_by_jiffies(2 * second, 199), Some(100));
+        assert_eq!(hz_by_jiffies(second / 5, 50), None);
+        // No usual one.
+        assert_eq!(hz_by_jiffies(second, 128), None);
+        assert_eq!(hz_by_jiffies(0, 1000), None);
     }
 
     #[test]

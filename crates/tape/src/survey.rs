@@ -9,7 +9,7 @@ use idlewise_trace::{Events, TraceMeta};
 
 use crate::event_cost::EventCost;
 use crate::facts::{CpuSeen, Facts};
-use crate::grid::{find_grids, period_after};
+use crate::grid::{find_grids, hz_by_jiffies, period_after};
 use crate::io_waits;
 use crate::irq_class::IrqClass;
 use crate::kernel::{Kernel, Wheel};
@@ -43,6 +43,8 @@ pub(crate) struct Survey<'a> {
     io_waits: io_waits::Finder,
     wheel: Wheel,
     jiffies: Vec<(u64, u64)>,
+    /// The first and the last time that an event has jiffies, and these.
+    jiffies_seen: Option<[(u64, u64); 2]>,
     last_ticks: BTreeMap<u32, LastTick>,
     /// By function of wheel timers: whether it wakes the task that armed them.
     wakes_its_task: BTreeMap<u64, bool>,
@@ -87,6 +89,7 @@ impl<'a> Survey<'a> {
             io_waits: io_waits::Finder::default(),
             wheel: Wheel::default(),
             jiffies: Vec::new(),
+            jiffies_seen: None,
             last_ticks: BTreeMap::new(),
             wakes_its_task: BTreeMap::new(),
         }
@@ -137,6 +140,7 @@ impl<'a> Survey<'a> {
             }
             EventKind::SchedWaking { target_cpu, .. } if target_cpu != event.cpu => {
                 f.sends.entry(target_cpu).or_default().wakings += 1;
+                f.wakings_sent += 1;
             }
             EventKind::IdleChosen { cpu, .. } => f.cpus.entry(cpu).or_default().choices += 1,
             EventKind::CpuIdle { state: Some(state), .. } => {
@@ -179,8 +183,9 @@ impl<'a> Survey<'a> {
             EventKind::HrtimerCancel { .. } => f.cancels += 1,
             EventKind::HrtimerRearm { .. } => f.rearms += 1,
             EventKind::TimerCancel { .. } => f.wheel_cancels += 1,
-            EventKind::TimerExpireEntry { function, .. } => {
+            EventKind::TimerExpireEntry { function, now, .. } => {
                 f.wheel_expiries += 1;
+                self.jiffies_seen.get_or_insert([(event.ts_ns, now); 2])[1] = (event.ts_ns, now);
                 if !self.wakes_its_task(function, events) {
                     self.finder.armed_by_another(event.cpu);
                 }
@@ -192,6 +197,7 @@ impl<'a> Survey<'a> {
                 f.wheel_timers += 1;
                 // Which it has since before 6.9.
                 f.migration_known |= bucket_expiry.is_none();
+                self.jiffies_seen.get_or_insert([(event.ts_ns, now); 2])[1] = (event.ts_ns, now);
                 if self.jiffies.len() < SAMPLES {
                     self.jiffies.push((event.ts_ns, now));
                 }
@@ -291,11 +297,21 @@ impl<'a> Survey<'a> {
         f.kernel.rearms(f.rearms);
         let Found { unseen, moved, no_cancels } = self.finder.finish();
         (f.unseen, f.moved, f.no_cancels) = (unseen, moved, no_cancels);
-        find_grids(&mut f, machine.hz);
+        // Jiffies stand still with CLOCK_MONOTONIC.
+        let monotonic = |ts: u64| i128::from(ts) - i128::from(f.offsets.moved_at(ts));
+        let counted = self.jiffies_seen.and_then(|[(from_ns, from), (to_ns, to)]| {
+            hz_by_jiffies(monotonic(to_ns) - monotonic(from_ns), to.checked_sub(from)?)
+        });
+        let counted = counted.map(|hz| {
+            let period_ns = TickGrid::period_of(hz);
+            let behind = |(ts, now): &(u64, u64)| monotonic(*ts) - i128::from(*now) * i128::from(period_ns);
+            let earliest = self.jiffies.iter().map(behind).min().unwrap_or_default();
+            TickGrid { period_ns, phase_ns: earliest.rem_euclid(i128::from(period_ns)) as u64 }
+        });
+        find_grids(&mut f, counted, machine.hz);
         let period = f.grids.values().next().map_or(TickGrid::period_of(250), |g| g.period_ns);
         let phase = f.grids.values().next().map_or(0, |g| g.phase_ns);
         let zero = |(ts, now): &(u64, u64)| {
-            // Jiffies stand still with CLOCK_MONOTONIC.
             i128::from(*ts) - i128::from(f.offsets.moved_at(*ts)) - i128::from(*now) * i128::from(period)
         };
         // A tick that goes on ends an idle period.

@@ -11,10 +11,13 @@ pub(super) fn lines(c: &CounterCheck) -> Vec<Line> {
     let all = || c.cpus.iter().flat_map(|cpu| &cpu.states);
     let differ = all().filter(|s| !s.same()).count();
     let across: u64 = c.cpus.iter().map(|cpu| cpu.across).sum();
+    let compared = if all().all(|s| s.above.trace.is_none()) {
+        "usage is that"
+    } else {
+        "usage, above, below and rejected are those"
+    };
     let words = if differ == 0 {
-        "usage, above, below and rejected are those of the trace on all CPUs; the times are within those of \
-         the events"
-            .to_owned()
+        format!("{compared} of the trace on all CPUs; the times are within those of the events")
     } else {
         format!("{differ} of {} states differ from the trace", all().count())
     };
@@ -72,9 +75,11 @@ pub(super) fn unknown(tables: &[Table]) -> Option<Line> {
 }
 
 fn both(b: Both) -> String {
-    match b.kernel {
-        None => format!("- ({})", b.trace),
-        Some(kernel) if b.same() => kernel.to_string(),
-        Some(kernel) => format!("{kernel} ({})", b.trace),
+    match (b.kernel, b.trace) {
+        (None, None) => "-".to_owned(),
+        (None, Some(trace)) => format!("- ({trace})"),
+        (Some(kernel), None) => kernel.to_string(),
+        (Some(kernel), Some(_)) if b.same() => kernel.to_string(),
+        (Some(kernel), Some(trace)) => format!("{kernel} ({trace})"),
     }
 }

@@ -10,7 +10,7 @@ use idlewise_study::doomed::Doomed;
 /// How many there are, in a sentence.
 pub(super) fn line(d: &Doomed, clock: &str) -> Line {
     let (Some(doomed), Some(lost_ns)) = (d.doomed, d.lost_ns) else {
-        let why = "not known: no ipi_send_cpu, ipi_send_cpumask, ipi_raise or sched_waking events show when other CPUs sent these an interrupt";
+        let why = "not known: no ipi_send_cpu, ipi_send_cpumask, ipi_raise or sched_waking event of another CPU shows when it sent these an interrupt";
         return Line::new("doomed", why);
     };
     let skew = if clock == "local" { "; by clocks of their own CPUs, which may be us apart" } else { "" };

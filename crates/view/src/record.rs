@@ -73,7 +73,8 @@ fn cpu(c: &CpuRecorded) -> String {
         (Some(why), true) => format!("usable, though {why}"),
         (None, _) => {
             let states = c.states.iter().flat_map(|s| &s.states);
-            let states: Vec<String> = states.map(|s| format!("{} {}", s.name, s.usage.trace)).collect();
+            let states: Vec<String> =
+                states.map(|s| format!("{} {}", s.name, s.usage.trace.unwrap_or(0))).collect();
             let across = c.states.as_ref().map_or(0, |s| s.across);
             let across = if across == 0 {
                 String::new()

@@ -68,7 +68,7 @@ impl Maker<'_> {
             (Confidence::Recorded, "switches to and from the idle task".to_owned())
         } else {
             let how = format!(
-                "no sched events: idle again within {} us of the last handler counts as the same visit",
+                "no sched_switch events: idle again within {} us of the last handler counts as the same visit",
                 SAME_VISIT_NS / 1000
             );
             (Confidence::Bounded, how)
@@ -89,6 +89,7 @@ impl Maker<'_> {
         };
         let util = self.util_words();
         let iowait = match (f.io_waits.evidence, f.switches) {
+            (_, 0) => (Confidence::Assumed, "no sched_switch events show when tasks wait: 0"),
             (IoEvidence::BlockedReason, _) => (
                 Confidence::Recorded,
                 "sched_blocked_reason: tasks that waited for I/O until they were woken",
@@ -105,7 +106,6 @@ impl Maker<'_> {
                 Confidence::Bounded,
                 "tasks in uninterruptible sleep that an interrupt ends, as it does I/O; waits that a worker thread ends are not seen",
             ),
-            (IoEvidence::Nothing, 0) => (Confidence::Assumed, "no sched events: 0"),
             (IoEvidence::Nothing, _) => {
                 (Confidence::Bounded, "tasks in uninterruptible sleep for any reason: an upper bound")
             }
@@ -160,7 +160,7 @@ impl Maker<'_> {
         if f.switches == 0 {
             return (
                 Confidence::Bounded,
-                format!("no sched events: PELT (32 ms) of the time not idle; {clock}"),
+                format!("no sched_switch events: PELT (32 ms) of the time not idle; {clock}"),
             );
         }
         let moves = if f.migrations > 0 { "sched_migrate_task" } else { "seen when they run on another CPU" };

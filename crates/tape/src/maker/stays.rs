@@ -10,6 +10,8 @@ use crate::check::{LONGEST_STAY_NS, LONGEST_TOGETHER_NS, reach_ns};
 
 /// How far a wake may lie behind a tick, beyond the state's exit latency, and still be the tick's, ns.
 const TICK_SLACK_NS: u64 = 50_000;
+/// Of the timers that are no ticks, one in so many may be taken for one at the most.
+const FEW_BY_CHANCE: u64 = 10;
 /// A driver refuses an entry at once: those of a MediaTek MT8196, on which firmware refuses a state, take 34 us at most. What
 /// lasts longer than this was an idle period, ns.
 const LONGEST_REFUSAL_NS: u64 = 100_000;
@@ -84,9 +86,11 @@ impl Maker<'_> {
         let mut wake_known = by_event.map(|due| self.facts.at_best(due.confidence));
         if by_timer.is_none() && matches!(piece.cause, WakeCause::Timer | WakeCause::Wheel) {
             let latest = seen.first.map_or(exit_ns, |(_, ts)| ts);
-            if let Some(tick) = tick_behind(grid, piece.start_ns, latest, declared_ns) {
+            let known = self.facts.grid_known(cpu);
+            let tick = tick_behind(grid, piece.start_ns, latest, declared_ns);
+            if let Some(tick) = tick.filter(|_| known < Confidence::Assumed) {
                 wake_at = tick.clamp(piece.start_ns, exit_ns);
-                let known = self.facts.grid_known(cpu).clamp(Confidence::Derived, Confidence::Bounded);
+                let known = known.clamp(Confidence::Derived, Confidence::Bounded);
                 wake_known = Some(self.facts.at_best(known));
                 if piece.cause == WakeCause::Timer {
                     piece.cause = WakeCause::Tick;
@@ -109,7 +113,11 @@ impl Maker<'_> {
         // Where no such interrupt is seen to come, one that was sent long before may have come already: it is still on its
         // way only if the state is left as soon as it can be.
         let at_once = self.facts.ipis_come() || table.is_none() || stay_ns <= declared_ns + IPI_ARRIVES_NS;
-        piece.flags.set(PieceFlags::DOOMED, stay.sent_before && piece.cause == WakeCause::Ipi && at_once);
+        // Nor does anything name it as what ended this stay.
+        let unnamed =
+            !self.facts.ipis_come() && piece.cause == WakeCause::Unknown && stay.called_ns.is_none();
+        let by_ipi = piece.cause == WakeCause::Ipi || unnamed;
+        piece.flags.set(PieceFlags::DOOMED, stay.sent_before && by_ipi && at_once);
         let verdict = table
             .map_or(Miss::None, |t| t.verdict(piece.state.into(), stay_ns as i64, t.disabled_by_default()));
         let uncounted = verdict == Miss::Above && !piece.flags.has(PieceFlags::MISS_ABOVE);
@@ -207,5 +215,8 @@ impl Stay {
 /// to leave.
 fn tick_behind(grid: TickGrid, start_ns: u64, latest_ns: u64, declared_ns: u64) -> Option<u64> {
     let tick = grid.at_or_before(latest_ns);
-    (tick >= start_ns && latest_ns - tick <= declared_ns + TICK_SLACK_NS).then_some(tick)
+    let window_ns = declared_ns + TICK_SLACK_NS;
+    // Within a large part of the period other timers come by chance.
+    let tells = window_ns * FEW_BY_CHANCE <= grid.period_ns;
+    (tells && tick >= start_ns && latest_ns - tick <= window_ns).then_some(tick)
 }
