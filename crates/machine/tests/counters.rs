@@ -84,6 +84,22 @@ impl Files {
 }
 
 #[test]
+fn misses_that_a_trace_does_not_show_are_not_compared() {
+    let mut after = AFTER;
+    after[1][2] += 10;
+    let files = Files::new(&look(Some(5_000), BEFORE), &look(Some(55_000), after));
+    let with = files.score().unwrap().counters.unwrap();
+    assert!(!with.same(), "{with:#?}");
+    let without: String =
+        trace().lines().filter(|l| !l.contains("cpu_idle_miss")).map(|l| format!("{l}\n")).collect();
+    std::fs::write(files.path("t.txt"), without).unwrap();
+    let check = files.score().unwrap().counters.unwrap();
+    assert!(check.notes.iter().any(|n| n.id == NoteId::NoMisses), "{check:#?}");
+    let state = &check.cpus[0].states[1];
+    assert_eq!((state.above.kernel, state.above.trace, state.usage.trace.is_some()), (Some(11), None, true));
+}
+
+#[test]
 fn equal_counts_are_found_equal() {
     let check =
         Files::new(&look(Some(5_000), BEFORE), &look(Some(55_000), AFTER)).score().unwrap().counters.unwrap();
@@ -92,7 +108,9 @@ fn equal_counts_are_found_equal() {
     assert_eq!((cpu.cpu, cpu.from_ns, cpu.to_ns, cpu.across), (0, 5_000_000, 55_000_000, 0));
     let of = |state: usize| {
         let s = &cpu.states[state];
-        [s.usage.trace, s.stays_ns / 1000, s.above.trace, s.below.trace, s.rejected.trace]
+        let [usage, above, below, rejected] =
+            [s.usage, s.above, s.below, s.rejected].map(|b| b.trace.unwrap());
+        [usage, s.stays_ns / 1000, above, below, rejected]
     };
     assert_eq!(of(0), [1, 9_000, 0, 1, 0]);
     assert_eq!(of(1), [2, 3_600, 1, 0, 1]);
@@ -272,4 +290,33 @@ fn counters_of_other_idle_states_are_pointed_out() {
             .any(|n| n.id == NoteId::OtherMachine && n.contains("state1 is c6 (?/? us), and c2 ("))
     };
     assert!(warned("c6") && !warned("c2"));
+}
+
+#[test]
+fn counters_that_no_machine_has_are_named() {
+    let told = |after: Counts, at_us: u64| {
+        let files = Files::new(&look(Some(5_000), BEFORE), &look(Some(at_us), after));
+        let request = DiffRequest {
+            before: files.path("before"),
+            after: Some(files.path("after")),
+            ..DiffRequest::default()
+        };
+        let report: DiffReport = diff(&request).unwrap();
+        let of = |n: &&idlewise_model::Note| n.id == NoteId::Implausible;
+        report.notes.iter().find(of).map(ToString::to_string)
+    };
+    assert_eq!(told(AFTER, 55_000), None);
+    let mut missed = AFTER;
+    missed[1][2] += 10;
+    assert_eq!(
+        told(missed, 55_000).unwrap(),
+        "WARNING: cpu0: state1: above and below are 11 together, and usage 2"
+    );
+    let mut long = AFTER;
+    long[0][1] += 103_000_000;
+    let why = told(long, 55_000).unwrap();
+    assert!(
+        why.starts_with("WARNING: cpu0: 103.013 s idle in 0.050 s: an idle period counts whole"),
+        "{why}"
+    );
 }

@@ -172,6 +172,10 @@ ids! {
     CpusChanged "cpus-changed"
     /// The kernel's counters of CPUs were set back.
     CountersBack "counters-back"
+    /// A trace without the events that count misses is compared with counters.
+    NoMisses "no-misses"
+    /// Counters say what cannot be.
+    Implausible "implausible"
     /// An idle state was enabled or disabled meanwhile.
     StateSwitched "state-switched"
     /// The governor was changed meanwhile.

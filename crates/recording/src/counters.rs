@@ -65,18 +65,18 @@ pub struct StateCheck {
     pub stays_ns: u64,
 }
 
-/// The same count from two places. What a kernel does not count is left out.
+/// The same count from two places. What a kernel does not count, or a trace does not show, is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Both {
     pub kernel: Option<u64>,
-    pub trace: u64,
+    pub trace: Option<u64>,
 }
 
 impl Both {
-    /// Whether both are the same, as far as the kernel counted.
+    /// Whether both are the same, as far as both counted.
     #[must_use]
     pub fn same(self) -> bool {
-        self.kernel.is_none_or(|n| n == self.trace)
+        self.kernel.zip(self.trace).is_none_or(|(kernel, trace)| kernel == trace)
     }
 }
 
@@ -98,7 +98,7 @@ impl StateCheck {
     #[must_use]
     pub fn longer_ns(&self) -> Option<f64> {
         let longer_ns = self.stays_ns as f64 - self.time_us? as f64 * 1000.0;
-        (self.usage.trace > 0).then(|| longer_ns / self.usage.trace as f64)
+        self.usage.trace.filter(|entries| *entries > 0).map(|entries| longer_ns / entries as f64)
     }
 }
 
@@ -109,7 +109,7 @@ impl CounterCheck {
         self.cpus.iter().filter_map(|c| {
             let sum = |n: u64, more: u64| n.saturating_add(more);
             let kernel: u64 = c.states.iter().filter_map(|s| s.usage.kernel).fold(0, sum);
-            let trace: u64 = c.states.iter().map(|s| s.usage.trace).fold(0, sum);
+            let trace: u64 = c.states.iter().filter_map(|s| s.usage.trace).fold(0, sum);
             let differ = kernel.abs_diff(trace).saturating_sub(c.across);
             (differ > FEW_ENTRIES && differ.saturating_mul(MISCOUNTED_IN) > kernel).then(|| {
                 let why = format!("the trace has {trace} idle entries where the kernel counted {kernel}");
@@ -215,6 +215,7 @@ impl CounterCheck {
             let states = states.collect();
             out.cpus.push(CpuCheck { cpu: cpu.cpu, from_ns, to_ns, states, across: window.across });
         }
+        out.leave_out_misses();
         if out.cpus.is_empty() && !set_back {
             return Err(CommandError::file(
                 &looks.name,
@@ -225,9 +226,30 @@ impl CounterCheck {
     }
 }
 
+impl CounterCheck {
+    /// Compares no misses where the kernel counted some and the trace has none.
+    fn leave_out_misses(&mut self) {
+        let states = || self.cpus.iter().flat_map(|cpu| &cpu.states);
+        let kernel: u64 = states().flat_map(|s| [s.above.kernel, s.below.kernel]).flatten().sum();
+        let trace: u64 = states().flat_map(|s| [s.above.trace, s.below.trace]).flatten().sum();
+        if trace > 0 || kernel <= FEW_ENTRIES {
+            return;
+        }
+        for state in self.cpus.iter_mut().flat_map(|cpu| &mut cpu.states) {
+            for both in [&mut state.above, &mut state.below, &mut state.rejected] {
+                both.trace = None;
+            }
+        }
+        self.notes.push(NoteId::NoMisses.note(
+            "the trace has no cpu_idle_miss events, which Linux has since 6.0: above, below and rejected are \
+             not compared",
+        ));
+    }
+}
+
 impl StateCheck {
     fn new(name: String, kernel: &StateCounters, by_stay: StateTally, missed: [u64; 2]) -> Self {
-        let both = |kernel: Option<u64>, trace: u64| Both { kernel, trace };
+        let both = |kernel: Option<u64>, trace: u64| Both { kernel, trace: Some(trace) };
         let [above, below] = missed;
         Self {
             name,

@@ -74,7 +74,7 @@ fn cpu(c: &CpuRecorded) -> String {
         (None, _) => {
             let states = c.states.iter().flat_map(|s| &s.states);
             let states: Vec<String> =
-                states.map(|s| format!("{} {}", s.name, s.usage.trace.unwrap_or(0))).collect();
+                states.filter_map(|s| Some(format!("{} {}", s.name, s.usage.trace?))).collect();
             let across = c.states.as_ref().map_or(0, |s| s.across);
             let across = if across == 0 {
                 String::new()

@@ -4,10 +4,15 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use idlewise_model::{Note, NoteId};
-use idlewise_platform::{CounterDiff, OtherMachine, PlatformError, SysfsDump, diff as subtract};
+use idlewise_platform::{
+    CounterDiff, OtherMachine, PlatformError, StateCounters, SysfsDump, diff as subtract,
+};
 
 use super::part::Parts;
 use super::report::Run;
+
+/// The counters of a CPU are read one after the other, and it may be idle meanwhile, ms.
+const SLACK_MS: u64 = 100;
 
 /// What happened between two snapshots of one machine.
 pub(super) fn between(a: &SysfsDump, b: &SysfsDump, notes: &mut Vec<Note>) -> Result<Run, PlatformError> {
@@ -31,14 +36,35 @@ pub(super) fn between(a: &SysfsDump, b: &SysfsDump, notes: &mut Vec<Note>) -> Re
         let words = format!("the governor changed from {} to {}", name(a), name(b));
         notes.push(NoteId::GovernorChanged.note(words));
     }
-    let times = b.at_ns.iter().filter_map(|(cpu, at)| at.checked_sub(*a.at_ns.get(cpu)?));
-    let seconds = times.max().map(|ns| ns as f64 / 1e9);
+    let elapsed_ns = |cpu: &u32| b.at_ns.get(cpu)?.checked_sub(*a.at_ns.get(cpu)?);
+    let seconds = b.at_ns.keys().filter_map(elapsed_ns).max().map(|ns| ns as f64 / 1e9);
+    notes.extend(counters.cpus.iter().find_map(|(cpu, states)| implausible(*cpu, states, elapsed_ns(cpu))));
     let parts = Parts::of_dump(b, &counters);
     let name = match (a.origin.name(), b.origin.name()) {
         (from, to) if from == to => "between".to_owned(),
         (from, to) => format!("{from} to {to}"),
     };
     parts.run(&name, "two snapshots", seconds, b.driver.clone(), b.governor.clone())
+}
+
+/// What no machine counts on a CPU in `elapsed_ns`, where that is known.
+fn implausible(cpu: u32, states: &[StateCounters], elapsed_ns: Option<u64>) -> Option<Note> {
+    let missed = states.iter().enumerate().find_map(|(n, state)| {
+        let missed = state.above?.checked_add(state.below?)?;
+        let usage = state.usage?;
+        (missed > usage)
+            .then(|| format!("state{n}: above and below are {missed} together, and usage {usage}"))
+    });
+    let idle_us = states.iter().filter_map(|s| s.time_us).fold(0, u64::saturating_add);
+    let too_long = elapsed_ns.filter(|ns| idle_us / 1000 > ns / 1_000_000 + SLACK_MS).map(|ns| {
+        format!(
+            "{:.3} s idle in {:.3} s: an idle period counts whole when it ends, also one that began before the \
+             first snapshot; or the snapshots are not of one run",
+            idle_us as f64 / 1e6,
+            ns as f64 / 1e9
+        )
+    });
+    missed.or(too_long).map(|why| NoteId::Implausible.note(format!("WARNING: cpu{cpu}: {why}")))
 }
 
 /// What happened since the machine was started.

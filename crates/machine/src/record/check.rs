@@ -170,7 +170,7 @@ impl CpuRecorded {
     }
 
     fn usable(cpu: u32, states: Option<CpuCheck>, counted: Option<u64>) -> Self {
-        let traced = states.as_ref().map_or(0, |s| s.states.iter().map(|s| s.usage.trace).sum());
+        let traced = states.as_ref().map_or(0, |s| s.states.iter().filter_map(|s| s.usage.trace).sum());
         let why = states.as_ref().and_then(|s| {
             let differ: Vec<String> = s
                 .states
@@ -181,7 +181,7 @@ impl CpuRecorded {
                         "{} {} by the kernel, {} in the trace",
                         s.name,
                         s.usage.kernel.unwrap_or(0),
-                        s.usage.trace
+                        s.usage.trace.unwrap_or(0)
                     )
                 })
                 .collect();
