@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a governor remembers, by name: the debugging information of its object says where each variable is.
 
+use std::cell::Cell;
+
 use gimli::{AttributeValue, DebuggingInformationEntry, Unit, UnitOffset};
 use object::{Object as _, ObjectSection as _};
 use schemars::JsonSchema;
@@ -14,6 +16,8 @@ type Die<'a> = DebuggingInformationEntry<Bytes<'a>>;
 const DEPTH: usize = 16;
 /// No governor's array is longer, and no variable of it has more values.
 const ELEMENTS: u64 = 65_536;
+/// So many types are followed in an object: those of kernels' governors have some hundred.
+const TYPES: u32 = 1 << 18;
 /// The section of the image of a fresh CPU (`governors/shim/include/linux/percpu.h`).
 const PER_CPU: &str = "idlewise_percpu";
 /// Names of the shim's own variables begin so.
@@ -117,7 +121,8 @@ impl Shape {
                 fields.iter().fold(1, |sum: u64, field| sum.saturating_add(field.shape.values()))
             }
             Self::Array { element, count } => {
-                element.values().saturating_mul(*count as u64).saturating_add(1)
+                // An array of nothing is described, too.
+                element.values().saturating_mul(*count.max(&1) as u64).saturating_add(1)
             }
         }
     }
@@ -251,10 +256,11 @@ impl Layout {
         let dwarf = dwarf::of(&file)?;
         let (start, size) = file.section_by_name(PER_CPU).map(|s| (s.address(), s.size()))?;
         let mut layout = Self { per_cpu_address: start, ..Self::default() };
+        let left = Cell::new(TYPES);
         let mut units = dwarf.units();
         while let Ok(Some(header)) = units.next() {
             let Ok(unit) = dwarf.unit(header) else { continue };
-            for (name, address, shape) in variables(&dwarf, &unit) {
+            for (name, address, shape) in variables(&dwarf, &unit, Reach { depth: DEPTH, left: &left }) {
                 let place = |at| Place { name: name.clone(), at, shape: shape.clone() };
                 match address.checked_sub(start).filter(|offset| *offset < size) {
                     Some(offset) => layout.per_cpu.push(place(offset)),
@@ -271,7 +277,7 @@ impl Layout {
 }
 
 /// Name, address and shape of every variable of a unit that has a fixed address.
-fn variables(dwarf: &Dwarf<'_>, unit: &Unit<Bytes<'_>>) -> Vec<(String, u64, Shape)> {
+fn variables(dwarf: &Dwarf<'_>, unit: &Unit<Bytes<'_>>, reach: Reach<'_>) -> Vec<(String, u64, Shape)> {
     let mut found = Vec::new();
     let mut entries = unit.entries();
     while let Ok(Some(die)) = entries.next_dfs() {
@@ -285,7 +291,7 @@ fn variables(dwarf: &Dwarf<'_>, unit: &Unit<Bytes<'_>>) -> Vec<(String, u64, Sha
         };
         if !name.starts_with(SHIM)
             && is_memory(dwarf, unit, r#type)
-            && let Some(shape) = shape(dwarf, unit, r#type, DEPTH)
+            && let Some(shape) = shape(dwarf, unit, r#type, reach)
         {
             found.push((name, address, shape));
         }
@@ -330,22 +336,38 @@ fn type_of(die: &Die<'_>) -> Option<UnitOffset> {
     }
 }
 
-fn shape(dwarf: &Dwarf<'_>, unit: &Unit<Bytes<'_>>, at: UnitOffset, depth: usize) -> Option<Shape> {
-    let depth = depth.checked_sub(1)?;
+/// How far the description of a type is followed.
+#[derive(Clone, Copy)]
+struct Reach<'a> {
+    /// How many levels deeper.
+    depth: usize,
+    /// How many types more, in the whole object.
+    left: &'a Cell<u32>,
+}
+
+impl Reach<'_> {
+    fn deeper(self) -> Option<Self> {
+        self.left.set(self.left.get().checked_sub(1)?);
+        Some(Self { depth: self.depth.checked_sub(1)?, ..self })
+    }
+}
+
+fn shape(dwarf: &Dwarf<'_>, unit: &Unit<Bytes<'_>>, at: UnitOffset, reach: Reach<'_>) -> Option<Shape> {
+    let reach = reach.deeper()?;
     let die = unit.entry(at).ok()?;
     let size = number(&die, gimli::DW_AT_byte_size).and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
     Some(match die.tag() {
         gimli::DW_TAG_base_type => base(&die, size),
-        gimli::DW_TAG_enumeration_type => Shape::Number { size, signed: is_signed(dwarf, unit, &die, depth) },
+        gimli::DW_TAG_enumeration_type => Shape::Number { size, signed: is_signed(dwarf, unit, &die, reach) },
         gimli::DW_TAG_typedef
         | gimli::DW_TAG_const_type
         | gimli::DW_TAG_volatile_type
-        | gimli::DW_TAG_atomic_type => return shape(dwarf, unit, type_of(&die)?, depth),
+        | gimli::DW_TAG_atomic_type => return shape(dwarf, unit, type_of(&die)?, reach),
         gimli::DW_TAG_structure_type => {
-            Shape::Struct { size, fields: fields(dwarf, unit, at, depth) }.bounded()
+            Shape::Struct { size, fields: fields(dwarf, unit, at, reach) }.bounded()
         }
         gimli::DW_TAG_array_type => {
-            let mut shape = shape(dwarf, unit, type_of(&die)?, depth)?;
+            let mut shape = shape(dwarf, unit, type_of(&die)?, reach)?;
             for count in dimensions(unit, at).into_iter().rev() {
                 shape = Shape::Array { element: Box::new(shape), count };
             }
@@ -359,8 +381,8 @@ fn shape(dwarf: &Dwarf<'_>, unit: &Unit<Bytes<'_>>, at: UnitOffset, depth: usize
 }
 
 /// Whether the integer behind an enumeration has a sign.
-fn is_signed(dwarf: &Dwarf<'_>, unit: &Unit<Bytes<'_>>, die: &Die<'_>, depth: usize) -> bool {
-    let behind = type_of(die).and_then(|at| shape(dwarf, unit, at, depth));
+fn is_signed(dwarf: &Dwarf<'_>, unit: &Unit<Bytes<'_>>, die: &Die<'_>, reach: Reach<'_>) -> bool {
+    let behind = type_of(die).and_then(|at| shape(dwarf, unit, at, reach));
     matches!(behind, Some(Shape::Number { signed: true, .. }))
 }
 
@@ -389,10 +411,10 @@ fn children<'a>(unit: &Unit<Bytes<'a>>, at: UnitOffset, mut each: impl FnMut(&Di
     }
 }
 
-fn fields(dwarf: &Dwarf<'_>, unit: &Unit<Bytes<'_>>, at: UnitOffset, depth: usize) -> Vec<Place> {
+fn fields(dwarf: &Dwarf<'_>, unit: &Unit<Bytes<'_>>, at: UnitOffset, reach: Reach<'_>) -> Vec<Place> {
     let mut fields = Vec::new();
     children(unit, at, |die| {
-        let Some(mut shape) = type_of(die).and_then(|at| shape(dwarf, unit, at, depth)) else { return };
+        let Some(mut shape) = type_of(die).and_then(|at| shape(dwarf, unit, at, reach)) else { return };
         let mut at = number(die, gimli::DW_AT_data_member_location).unwrap_or(0);
         let Some(name) = name(dwarf, unit, die) else {
             // Members of a nameless structure are called as if they were the outer one's.

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -27,6 +27,13 @@ const COMPILER: u64 = 6;
 const LARGEST: u64 = 16 << 20;
 /// Bytes of a compiled governor: those of kernels have some 20,000.
 const LARGEST_OBJECT: u64 = 64 << 20;
+
+/// What is wrong with a header from elsewhere.
+const NOT_ITS_OWN: &str = "neither next to the governor nor one of idlewise's headers";
+
+const DAY: Duration = Duration::from_secs(86_400);
+/// How long a tree stays that nobody uses.
+const TREES_KEPT: Duration = Duration::from_secs(30 * 86_400);
 
 /// Format of the entries, a part of their names: those of other versions of idlewise are passed over.
 const ENTRIES: &[u8] = b"hash, object";
@@ -174,7 +181,7 @@ impl Workshop {
         let bench = Bench {
             source,
             build,
-            extra: &extra_flags(source, build),
+            extra: &extra_flags(source, build, &shim),
             toolchain: &toolchain,
             cache: &cache,
             shim: &shim,
@@ -210,16 +217,25 @@ impl Workshop {
     ///
     /// # Errors
     /// There is no folder to keep them in, or it cannot be written to.
-    pub fn keep_tree(&self, files: &[(String, Vec<u8>)]) -> Result<PathBuf, GovernorError> {
+    pub fn keep_tree(&self, files: &[(&str, &[u8])]) -> Result<PathBuf, GovernorError> {
         let wrong = |why: String| GovernorError::Source { path: "kernel tree".to_owned(), why };
         let mut all = Vec::new();
         for (path, text) in files {
             let size = text.len().to_le_bytes();
-            [path.as_bytes(), b"\0", &size, text].iter().for_each(|part| all.extend_from_slice(part));
+            [path.as_bytes(), b"\0", &size, *text].iter().for_each(|part| all.extend_from_slice(part));
         }
         let folder = self.cache().map_err(wrong)?.join(format!("tree-{:032x}", xxh3_128(&all)));
         let shown = folder.display().to_string();
-        shim::unpack_files(files, folder).map_err(|e| wrong(format!("{shown}: {e}")))
+        let kept = shim::unpack_files(files, folder).and_then(|folder| {
+            #[expect(
+                clippy::disallowed_methods,
+                reason = "trees that nobody uses for long are removed; no result depends on it"
+            )]
+            let now = SystemTime::now();
+            fs::File::open(&folder)?.set_modified(now)?;
+            Ok(folder)
+        });
+        kept.map_err(|e| wrong(format!("{shown}: {e}")))
     }
 
     /// The first folder that is ours and can be written to.
@@ -254,6 +270,17 @@ impl Source<'_> {
     /// Its files, the first one first.
     fn files(&self) -> impl Iterator<Item = &Path> {
         std::iter::once(self.file).chain(self.more.iter().map(PathBuf::as_path))
+    }
+
+    /// Whether `path` is next to one of its files, or below.
+    fn may_include(&self, path: &Path) -> bool {
+        let folder = |file: &Path| file.parent().map(|folder| Path::new(".").join(folder).canonicalize());
+        let folders = self.files().flat_map(|file| {
+            let behind = file.canonicalize();
+            [folder(file), behind.ok().and_then(|file| folder(&file))]
+        });
+        let folders: Vec<PathBuf> = folders.flatten().flatten().collect();
+        path.canonicalize().is_ok_and(|path| folders.iter().any(|folder| path.starts_with(folder)))
     }
 
     pub(crate) fn wrong(&self, why: String) -> GovernorError {
@@ -299,12 +326,14 @@ fn usable(folder: &Path) -> io::Result<()> {
 
 /// What a file gets beside the flags of our own governors: its folder for headers, the name of its kernel, words that every kernel
 /// build defines, strictness where a kernel is strict, names for a debugger.
-fn extra_flags(source: &Source<'_>, build: Build) -> Vec<OsString> {
+fn extra_flags(source: &Source<'_>, build: Build, shim: &Path) -> Vec<OsString> {
     let stem = source.file.file_stem().map(|s| s.to_string_lossy().replace(['-', ',', '"', '\\'], "_"));
     let stem = stem.unwrap_or_default();
     let folder = source.file.parent().unwrap_or(Path::new("."));
     let mut flags: Vec<OsString> = vec!["-I".into(), folder.into()];
-    flags.extend(["-include", "linux/kconfig.h", "-D__KERNEL__", "-g"].map(OsString::from));
+    // A compiler may take a header that was compiled before for the first one that is included, and for no other: this is ours.
+    flags.extend(["-include".into(), shim.join("include/linux/kconfig.h").into_os_string()]);
+    flags.extend(["-D__KERNEL__", "-g"].map(OsString::from));
     flags.extend(["-fno-delete-null-pointer-checks", "-Wno-all", "-Wno-extra"].map(OsString::from));
     let errors =
         ["implicit-function-declaration", "implicit-int", "int-conversion", "incompatible-pointer-types"];
@@ -355,13 +384,19 @@ fn write_entry(path: &Path, object: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// What runs left that were ended while they compiled; those of the last day may still be in use.
+/// What runs left that were ended while they compiled, and trees of kernels that were not used for [`TREES_KEPT`]; what is younger
+/// may still be in use.
 fn remove_left_over(cache: &Path) {
-    let old =
-        |about: fs::Metadata| Some(about.modified().ok()?.elapsed().ok()? > Duration::from_secs(86_400));
     for entry in fs::read_dir(cache).into_iter().flatten().flatten() {
-        let temporary = entry.file_name().as_encoded_bytes().starts_with(b".tmp");
-        if temporary && entry.metadata().ok().and_then(old) == Some(true) {
+        let name = entry.file_name();
+        let name = name.as_encoded_bytes();
+        let kept = match (name.starts_with(b".tmp"), name.starts_with(b"tree-")) {
+            (true, _) => DAY,
+            (_, true) => TREES_KEPT,
+            _ => continue,
+        };
+        let age = entry.metadata().ok().and_then(|about| about.modified().ok()?.elapsed().ok());
+        if age > Some(kept) {
             let _in_use = fs::remove_dir_all(entry.path());
         }
     }
@@ -390,10 +425,15 @@ impl Bench<'_> {
             flags.extend(["-E".into(), "-MD".into(), "-MF".into(), list.clone().into()]);
             self.call(&command::compile(shim::flags(), self.shim, file, &flags, &to))?;
             text.extend(xxh3_128(&self.written(&to)?).to_le_bytes());
-            for path in [file.to_owned()].into_iter().chain(listed(&self.written(&list)?)) {
+            for path in [file.to_owned()].into_iter().chain(self.listed(&list)?) {
                 if !files.iter().any(|(known, _)| *known == path)
                     && !path.starts_with(self.shim.join("include"))
                 {
+                    if !self.source.may_include(&path) {
+                        return Err(self
+                            .source
+                            .wrong(format!("it includes {}, which is {NOT_ITS_OWN}", path.display())));
+                    }
                     let hash = hash_of_input(&path).map_err(|e| self.source.wrong(e.to_string()))?;
                     files.push((path, hash));
                 }
@@ -417,7 +457,7 @@ impl Bench<'_> {
                     || files.iter().any(|(f, _)| f == path)
                     || Some(path.as_os_str()) == file.file_name()
             };
-            if let Some(other) = listed(&self.written(&assembled)?).into_iter().find(|path| !own(path)) {
+            if let Some(other) = self.listed(&assembled)?.into_iter().find(|path| !own(path)) {
                 return Err(self.source.wrong(format!(
                     "its assembler code includes {}, whose changes would not be seen; include it in C, or put its content here",
                     other.display()
@@ -464,6 +504,16 @@ impl Bench<'_> {
         Ok(to)
     }
 
+    /// The files of a list that the compiler or the assembler wrote.
+    fn listed(&self, list: &Path) -> Result<Vec<PathBuf>, GovernorError> {
+        listed(&self.written(list)?).ok_or_else(|| {
+            self.source.wrong(
+                "it includes a file with a line break in its name, which no list of files can hold"
+                    .to_owned(),
+            )
+        })
+    }
+
     /// A file that the compiler was to write.
     fn written(&self, path: &Path) -> Result<Vec<u8>, GovernorError> {
         let why = "the compiler succeeded, but wrote no file".to_owned();
@@ -484,6 +534,14 @@ impl Bench<'_> {
             return Ok(());
         }
         let mut problems = problems(&said, source.file, source.given, self.shim);
+        for problem in &mut problems {
+            let file = Path::new(&problem.file);
+            if file.is_absolute() && file != source.file && !source.may_include(file) {
+                // What the compiler says may be its content.
+                NOT_ITS_OWN.clone_into(&mut problem.what);
+                problem.line = 0;
+            }
+        }
         if problems.is_empty() {
             let last: Vec<&str> = said.lines().rev().take(5).collect();
             let what = match last.as_slice() {
@@ -545,10 +603,19 @@ fn names_a_file(text: &[u8], directive: &str) -> bool {
     })
 }
 
-/// The files of a rule for make: `target: file file \`, with blanks and the like escaped.
-fn listed(depends: &[u8]) -> Vec<PathBuf> {
+/// The files of a rule for make: `target: file file \`, with blanks and the like escaped. Nothing where a name may hold a line break,
+/// which is not escaped: then a line is empty, or ends without ` \`.
+fn listed(depends: &[u8]) -> Option<Vec<PathBuf>> {
     use std::os::unix::ffi::OsStringExt as _;
     let start = depends.windows(2).position(|w| w == b": " || w == b":\\").map_or(0, |at| at + 1);
+    let rule = depends.get(start..)?.strip_suffix(b"\n")?;
+    let mut lines = rule.split(|byte| *byte == b'\n').peekable();
+    while let Some(line) = lines.next() {
+        let names = if lines.peek().is_some() { line.strip_suffix(b" \\")? } else { line };
+        if names.trim_ascii().is_empty() && line.as_ptr() != rule.as_ptr() {
+            return None;
+        }
+    }
     let mut bytes = depends.iter().copied().skip(start).peekable();
     let (mut out, mut name) = (Vec::new(), Vec::new());
     while let Some(byte) = bytes.next() {
@@ -561,7 +628,7 @@ fn listed(depends: &[u8]) -> Vec<PathBuf> {
     }
     out.push(name);
     out.retain(|name| !name.is_empty());
-    out.into_iter().map(|name| PathBuf::from(OsString::from_vec(name))).collect()
+    Some(out.into_iter().map(|name| PathBuf::from(OsString::from_vec(name))).collect())
 }
 
 #[cfg(test)]
@@ -578,9 +645,36 @@ mod tests {
     }
 
     #[test]
+    fn trees_that_nobody_uses_go_and_others_stay() {
+        let cache = tempfile::tempdir().unwrap();
+        let workshop = Workshop::from_env().with_cache(cache.path());
+        let kept = |text: &str| workshop.keep_tree(&[("a/teo.c", text.as_bytes())]).unwrap();
+        #[expect(clippy::disallowed_methods, reason = "a folder is made old")]
+        let old = SystemTime::now() - TREES_KEPT - DAY;
+        let age = |folder: &Path| fs::File::open(folder).unwrap().set_modified(old).unwrap();
+        let (unused, used) = (kept("one"), kept("two"));
+        age(&unused);
+        age(&used);
+        assert_eq!(kept("two"), used);
+        remove_left_over(cache.path());
+        assert!(!unused.exists() && used.join("a/teo.c").exists());
+    }
+
+    #[test]
     fn a_list_of_files_is_read_as_make_reads_it() {
         let text = b"governor.o: /a/my\\ gov.c \\\n /a/gov.h /a/x$$y.h\n";
-        let paths: Vec<String> = listed(text).iter().map(|p| p.display().to_string()).collect();
-        assert_eq!(paths, ["/a/my gov.c", "/a/gov.h", "/a/x$y.h"]);
+        let paths =
+            |text| listed(text).map(|all| all.iter().map(|p| p.display().to_string()).collect::<Vec<_>>());
+        assert_eq!(paths(text).unwrap(), ["/a/my gov.c", "/a/gov.h", "/a/x$y.h"]);
+        assert_eq!(paths(b"governor.o: \\\n /a/gov.c \\\n /a/gov.h\n").unwrap(), ["/a/gov.c", "/a/gov.h"]);
+        // Names with a line break at the end, in the middle, and behind a backslash.
+        for text in [
+            &b"governor.o: /a/gov.c \\\n /a/gov.c\n\n"[..],
+            b"governor.o: /a/gov.c\n \\\n /a/gov.h\n",
+            b"governor.o: /a/gov.c\n/a/gov.h\n",
+            b"governor.o: /a/gov.c\\\n \\\n /a/gov.h\n",
+        ] {
+            assert_eq!(paths(text), None, "{}", String::from_utf8_lossy(text));
+        }
     }
 }

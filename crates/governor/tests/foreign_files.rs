@@ -48,8 +48,70 @@ fn what_no_list_of_files_would_have_is_refused() {
     let governor =
         Bench::new().governor(&Parts { top, select: "it.include = 1;", ..Parts::default() }.text());
     run(&governor, 1).unwrap();
-    let top = "#include \"/dev/stdin\"";
-    not_compiled(&Parts { top, ..Parts::default() }.text(), &["/dev/stdin: only files can be compiled"]);
+    for other in ["/dev/stdin", "/etc/hostname"] {
+        let text = Parts { top: &format!("#include \"{other}\""), ..Parts::default() }.text();
+        not_compiled(&text, &[&format!("it includes {other}, which is neither next to the governor nor")]);
+    }
+    // A name that a list shows as two of the governor's own.
+    let bench = Bench::new();
+    let own = bench.file("mine.c", &Parts::default().text());
+    let broken = own.with_file_name("mine.c\n");
+    fs::write(&broken, "x").unwrap();
+    let name = broken.to_str().unwrap().replace('\n', "\\\\n");
+    let top = format!("__asm__(\".section .rodata\\n.inc\" \"bin \\\"{name}\\\"\\n.previous\");");
+    bench.file("mine.c", &Parts { top: &top, ..Parts::default() }.text());
+    let said = bench.find(&own, "").unwrap_err().to_string();
+    assert!(said.contains("a file with a line break in its name"), "{said}");
+}
+
+/// What a compiler says of a file may be what that file holds.
+#[test]
+fn no_word_of_a_file_elsewhere_is_shown() {
+    let elsewhere = tempfile::NamedTempFile::new().unwrap();
+    fs::write(elsewhere.path(), "#TOPSECRET\nint x = OTHERSECRET;\n").unwrap();
+    let bench = Bench::new();
+    let top = format!("#include \"{}\"", elsewhere.path().display());
+    let path = bench.file("mine.c", &Parts { top: &top, ..Parts::default() }.text());
+    let said = bench.find(&path, "").unwrap_err().to_string();
+    assert!(!said.contains("SECRET") && said.contains("neither next to the governor"), "{said}");
+    fs::write(elsewhere.path(), "int x = OTHERSECRET;\n").unwrap();
+    let said = bench.find(&path, "").unwrap_err().to_string();
+    assert!(!said.contains("SECRET") && said.contains("neither next to the governor"), "{said}");
+    // By way of a folder of its own; and by a link, which a list of files does not show as one.
+    let link = bench.file("linux/x.h", "");
+    fs::remove_file(&link).unwrap();
+    std::os::unix::fs::symlink(elsewhere.path(), &link).unwrap();
+    let path = bench.file("mine.c", &Parts { top: "#include <linux/x.h>", ..Parts::default() }.text());
+    let said = bench.find(&path, "").unwrap_err().to_string();
+    assert!(!said.contains("SECRET") && said.contains("neither next to the governor"), "{said}");
+}
+
+/// A header that was compiled before is in no list of files, and may hold anything.
+#[test]
+fn a_precompiled_header_is_not_taken() {
+    let bench = Bench::new();
+    for (header, top) in [("linux/kconfig.h", ""), ("own.h", "#include \"own.h\"\n")] {
+        let select = "#ifndef STATE\n#define STATE 1\n#endif\n\treturn STATE;";
+        let path = bench.file("mine.c", &Parts { top, select, ..Parts::default() }.text());
+        let header = bench.file(header, "#define STATE 2\n");
+        let mut compiler = std::process::Command::new("gcc");
+        let flags = include_str!("../../../governors/shim/flags").lines().filter(|l| !l.starts_with('#'));
+        let flags = flags.filter(|l| !l.starts_with("-Wl,") && !["-shared", "-nostartfiles"].contains(l));
+        compiler.args(flags).args(["-nostdinc", "-D__KERNEL__", "-g", "-fno-delete-null-pointer-checks"]);
+        compiler
+            .args(["-x", "c-header", "-c"])
+            .arg(&header)
+            .arg("-o")
+            .arg(format!("{}.gch", header.display()));
+        if !compiler.status().is_ok_and(|s| s.success()) {
+            eprintln!("skipped: gcc does not compile a header");
+            return;
+        }
+        fs::write(&header, "#define STATE 0\n").unwrap();
+        let governor = bench.find(&path, "").unwrap();
+        assert_eq!(run(&governor, 1).unwrap()[0].0, 0, "{}", header.display());
+        fs::remove_file(&header).unwrap();
+    }
 }
 
 fn line_of(text: &str, word: &str) -> String {
@@ -501,6 +563,25 @@ fn the_same_file_explains_itself() {
     };
     assert_eq!(said(false), ["mine: always"; 2]);
     assert_eq!(said(true), ["mine: here", "mine: always", "mine: here", "mine: always"]);
+}
+
+#[test]
+fn types_that_hold_each_other_without_bound_are_not_followed() {
+    let mut top = "struct s0 { int x; };\n".to_owned();
+    for level in 1..7 {
+        let members: String = (0..60).map(|m| format!(" struct s{} m{m}[0];", level - 1)).collect();
+        top += &format!("struct s{level} {{{members} }};\n");
+    }
+    top += "static struct s6 nothing;\nstatic u32 calls;";
+    let text =
+        Parts { top: &top, select: "nothing.m0[0] = nothing.m1[0];\n\tcalls++;", ..Parts::default() }.text();
+    let memory = Bench::new().governor(&text).run(|loader| {
+        let mut instance = loader.load_explaining(TICK_NS)?;
+        let slot = instance.add_cpu(5, &common::table(), 1024)?;
+        Ok(instance.memory(slot))
+    });
+    // What is left of it costs little.
+    assert!(format!("{memory:?}").len() < 20_000_000);
 }
 
 #[test]
