@@ -165,6 +165,9 @@ pub(crate) fn apply_to(tree: &mut Snapshot, text: &str) -> Result<Applied, Probl
         }
         if let Some(to) = to.filter(|to| is_judged(to)) {
             after.set(to, changed.into_bytes());
+            if let Some(why) = after.too_large() {
+                return Err(does_not_apply(to, None, why));
+            }
         }
     }
     *tree = after;
@@ -285,6 +288,24 @@ mod tests {
         assert_eq!((applied.judged, applied.others), (vec![TEO.to_owned()], vec!["kernel/x.c".to_owned()]));
         // A line further down than the patch says.
         assert_eq!(tree.get(TEO), Some(b"zero\none\n2\nthree\n".as_slice()));
+    }
+
+    #[test]
+    fn copies_without_bound_are_no_tree() {
+        let mut tree = tree(&"a line of some words\n".repeat(300_000));
+        let before = tree.clone();
+        let copies = |n: usize| {
+            let copy = |i| {
+                let to = format!("drivers/cpuidle/governors/t{i}.c");
+                format!("diff --git a/{TEO} b/{to}\nsimilarity index 100%\ncopy from {TEO}\ncopy to {to}\n")
+            };
+            (0..n).map(copy).collect::<String>()
+        };
+        let problem = apply_to(&mut tree, &copies(1000)).unwrap_err();
+        assert_eq!((problem.kind, &tree), (ProblemKind::DoesNotApply, &before));
+        assert!(problem.why.contains("more than any kernel's: 16777216 at most"), "{}", problem.why);
+        apply_to(&mut tree, &copies(1)).unwrap();
+        assert_eq!(tree.governors().count(), 2);
     }
 
     #[test]

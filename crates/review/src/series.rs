@@ -9,7 +9,7 @@ use crate::base::Base;
 use crate::git::Repository;
 use crate::mails;
 use crate::patch::{Problem, ProblemKind, apply_to};
-use crate::snapshot::{Snapshot, file_of, is_judged};
+use crate::snapshot::{LARGEST_TOGETHER, Snapshot, file_of, is_judged};
 
 /// Patches in their order.
 #[derive(Clone, Debug)]
@@ -116,10 +116,17 @@ fn of_range(range: &str, base: Base) -> Result<Series, CommandError> {
         notes.push(format!("{untouching} commits of the range change no governor and are left out"));
     }
     let mut patches: Vec<Step> = Vec::new();
+    let mut size = before.size();
     for commit in commits {
         let changed = repository.changed(&commit)?;
         let (judged, others) = changed.into_iter().partition(|path| is_judged(path));
-        let tree = repository.snapshot(&commit)?;
+        let mut tree = repository.snapshot(&commit)?;
+        tree.share_with(patches.last().map_or(&before, |last| &last.tree));
+        size += tree.size();
+        if size > LARGEST_TOGETHER {
+            let why = format!("up to commit {} {}", commit.short(), too_large_together());
+            return Err(CommandError::argument("SERIES", range, why));
+        }
         let short = Some(commit.short().to_owned());
         patches.push(Step { name: commit.subject, commit: short, tree, judged, others, problem: None });
     }
@@ -133,9 +140,19 @@ fn of_mails(given: &[String], base: Base) -> Result<Series, CommandError> {
     let (mails, notes) = mails::series(&paths)?;
     let mut tree = base.tree.clone();
     let mut patches = Vec::new();
+    let mut size = tree.size();
     for mail in mails {
-        let (applied, problem) = match apply_to(&mut tree, &mail.text) {
-            Ok(applied) => (applied, None),
+        let mut after = tree.clone();
+        let (applied, problem) = match apply_to(&mut after, &mail.text) {
+            Ok(applied) if size + after.size() > LARGEST_TOGETHER => {
+                let (kind, why) = (ProblemKind::DoesNotApply, format!("up to it {}", too_large_together()));
+                (applied, Some(Problem { kind, file: None, line: None, why }))
+            }
+            Ok(applied) => {
+                size += after.size();
+                tree = after;
+                (applied, None)
+            }
             Err(mut problem) => {
                 if problem.kind == ProblemKind::Malformed {
                     problem.file = Some(mail.file.clone());
@@ -159,6 +176,10 @@ fn of_mails(given: &[String], base: Base) -> Result<Series, CommandError> {
         });
     }
     Ok(Series { base, commit: None, patches, notes })
+}
+
+fn too_large_together() -> String {
+    format!("the governors of all versions would have more than {} MiB together", LARGEST_TOGETHER >> 20)
 }
 
 impl Series {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read, Seek as _};
 use std::path::Path;
+use std::sync::Arc;
 
 use idlewise_recording::CommandError;
 
@@ -17,7 +18,16 @@ pub(crate) const MAKEFILE: &str = "Makefile";
 
 /// Files of a kernel tree, by their paths in it: the governors, the headers next to them, and the top Makefile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Snapshot(BTreeMap<String, Vec<u8>>);
+pub(crate) struct Snapshot {
+    files: BTreeMap<String, Arc<[u8]>>,
+    /// Bytes of all of them, and of their paths.
+    size: usize,
+}
+
+/// A tree's judged files have at most so many bytes together; those of Linux 7.3 have some 200,000.
+const LARGEST: usize = 16 << 20;
+/// The trees of all versions have at most so many, on the disk.
+pub(crate) const LARGEST_TOGETHER: usize = 1 << 30;
 
 /// How a file begins that is packed by xz.
 const XZ: [u8; 6] = *b"\xfd7zXZ\0";
@@ -46,7 +56,7 @@ impl Snapshot {
         let mut take = |inside: String| {
             let path = folder.join(&inside);
             let text = idlewise_files::read(&path).map_err(|e| CommandError::file(&path, e))?;
-            out.0.insert(inside, text);
+            out.set(&inside, text);
             Ok::<(), CommandError>(())
         };
         for inside in [CPUIDLE, GOVERNORS] {
@@ -97,13 +107,13 @@ impl Snapshot {
                     let why = format!("{inside} in it has more than {most} bytes, which no governor has");
                     return Err(CommandError::input(archive, why));
                 }
-                out.0.insert(inside.to_owned(), text);
+                out.set(inside, text);
             } else if out.is_past(inside) {
                 // What follows in a sorted archive, most of it, is not wanted.
                 break;
             }
         }
-        if !out.0.keys().any(|path| path.starts_with(GOVERNORS)) {
+        if !out.files.keys().any(|path| path.starts_with(GOVERNORS)) {
             return Err(CommandError::input(archive, format!("no kernel's sources: it has no {GOVERNORS}")));
         }
         Ok(out)
@@ -111,8 +121,8 @@ impl Snapshot {
 
     /// Whether everything is there that an archive in the order of its names has before `inside`.
     fn is_past(&self, inside: &str) -> bool {
-        self.0.contains_key(MAKEFILE)
-            && self.0.keys().any(|path| path.starts_with(GOVERNORS))
+        self.files.contains_key(MAKEFILE)
+            && self.files.keys().any(|path| path.starts_with(GOVERNORS))
             && inside > "drivers/cpuidle0"
             && inside.starts_with("drivers/")
     }
@@ -135,49 +145,77 @@ impl Snapshot {
             let is_header = path.extension().is_some_and(|e| e == "h") && path.is_file();
             if let Some(name) = name(&path).filter(|_| is_header) {
                 let text = idlewise_files::read(&path).map_err(|e| CommandError::file(&path, e))?;
-                self.0.insert(format!("{GOVERNORS}{name}"), text);
+                self.set(&format!("{GOVERNORS}{name}"), text);
             }
         }
         let text = idlewise_files::read(file).map_err(|e| CommandError::file(file, e))?;
         let inside = format!("{GOVERNORS}{own}");
-        self.0.insert(inside.clone(), text);
+        self.set(&inside, text);
         Ok(inside)
     }
 
     /// Of files with their paths in the tree.
     pub(crate) fn of_files(files: BTreeMap<String, Vec<u8>>) -> Self {
-        Self(files)
+        let mut out = Self::default();
+        files.into_iter().for_each(|(path, text)| out.set(&path, text));
+        out
     }
 
     pub(crate) fn get(&self, path: &str) -> Option<&[u8]> {
-        self.0.get(path).map(Vec::as_slice)
+        self.files.get(path).map(AsRef::as_ref)
     }
 
     pub(crate) fn set(&mut self, path: &str, text: Vec<u8>) {
-        self.0.insert(path.to_owned(), text);
+        self.remove(path);
+        self.size += path.len() + text.len();
+        self.files.insert(path.to_owned(), text.into());
     }
 
     pub(crate) fn remove(&mut self, path: &str) {
-        self.0.remove(path);
+        if let Some(text) = self.files.remove(path) {
+            self.size -= path.len() + text.len();
+        }
+    }
+
+    /// Holds what is the same in `other` once in memory.
+    pub(crate) fn share_with(&mut self, other: &Self) {
+        for (path, text) in &mut self.files {
+            if let Some(same) = other.files.get(path).filter(|theirs| theirs == &text) {
+                *text = Arc::clone(same);
+            }
+        }
     }
 
     /// The names of the governors, without their ending: `teo`.
     pub(crate) fn governors(&self) -> impl Iterator<Item = &str> {
-        self.0.keys().filter_map(|path| path.strip_prefix(GOVERNORS)?.strip_suffix(".c"))
+        self.files.keys().filter_map(|path| path.strip_prefix(GOVERNORS)?.strip_suffix(".c"))
     }
 
     /// Paths of the files that differ from those of `other`.
     pub(crate) fn changed_from(&self, other: &Self) -> Vec<String> {
-        let differs = |path: &&String| self.0.get(*path) != other.0.get(*path);
-        let mut all: Vec<String> = self.0.keys().chain(other.0.keys()).filter(differs).cloned().collect();
+        let differs = |path: &&String| self.files.get(*path) != other.files.get(*path);
+        let mut all: Vec<String> =
+            self.files.keys().chain(other.files.keys()).filter(differs).cloned().collect();
         all.sort();
         all.dedup();
         all
     }
 
     /// The files, as a folder has them.
-    pub(crate) fn files(&self) -> Vec<(String, Vec<u8>)> {
-        self.0.iter().map(|(path, text)| (path.clone(), text.clone())).collect()
+    pub(crate) fn files(&self) -> Vec<(&str, &[u8])> {
+        self.files.iter().map(|(path, text)| (path.as_str(), text.as_ref())).collect()
+    }
+
+    /// Bytes of all of its files, and of their paths.
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// What is wrong where they are more than any kernel has.
+    pub(crate) fn too_large(&self) -> Option<String> {
+        (self.size > LARGEST).then(|| {
+            format!("the governors and their headers would have {} bytes, more than any kernel's: {LARGEST} at most", self.size)
+        })
     }
 
     /// `linux-6.12.117`, by the top Makefile; nothing where there is none.
@@ -217,6 +255,22 @@ mod tests {
         ] {
             assert!(!is_judged(path), "{path}");
         }
+    }
+
+    #[test]
+    fn what_versions_have_in_common_is_held_once() {
+        let tree = |teo: &str| {
+            let file = |path: &str, text: &str| (path.to_owned(), text.as_bytes().to_vec());
+            Snapshot::of_files(BTreeMap::from([file("Makefile", "VERSION = 7"), file("teo.c", teo)]))
+        };
+        let (first, mut second) = (tree("one"), tree("two"));
+        let shared = |tree: &Snapshot, path: &str| Arc::ptr_eq(&first.files[path], &tree.files[path]);
+        assert!(!shared(&second, "Makefile"));
+        second.share_with(&first);
+        assert!(shared(&second, "Makefile") && !shared(&second, "teo.c"));
+        assert_eq!((second.get("teo.c"), second.size()), (Some(&b"two"[..]), 8 + 11 + 5 + 3));
+        second.remove("teo.c");
+        assert_eq!((second.size(), second.too_large()), (8 + 11, None));
     }
 
     #[test]
