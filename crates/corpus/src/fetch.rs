@@ -83,9 +83,20 @@ impl Download {
         if !SCHEMES.iter().any(|scheme| url.starts_with(scheme)) {
             return Err(format!("{url:?}: expected a URL that begins with {}", SCHEMES.join(", ")));
         }
+        if let Some(path) = url.strip_prefix("file://") {
+            plain(path)?;
+        }
         check_id(name).map_err(|why| format!("{why}; add a name after the URL"))?;
         Ok(Self { sha256, url: url.to_owned(), name: name.to_owned() })
     }
+}
+
+/// Whether `path`, what stands behind `file://`, is that of a file as it is written: a host, an escape or a query would make it another.
+fn plain(path: &str) -> Result<(), String> {
+    if path.starts_with('/') && !path.contains(['%', '?', '#', '\\']) {
+        return Ok(());
+    }
+    Err(format!("file://{path}: expected file:///PATH, without a host and without %, ?, # and \\"))
 }
 
 /// Downloads `download` into `folder`, which is there, and goes on where an earlier attempt ended. A file of the name that is
@@ -153,10 +164,11 @@ const TOO_LARGE: i32 = 63;
 
 /// Has curl put the file at `part`, from its end on. Whether it could go on there.
 fn transfer(download: &Download, part: &Path) -> Result<bool, CorpusError> {
-    if let Some(of) = download.url.strip_prefix("file://")
-        && fs::metadata(of).is_ok_and(|of| !of.is_file())
-    {
-        return Err(CorpusError::file(Path::new(of), "is no ordinary file; name one"));
+    if let Some(of) = download.url.strip_prefix("file://") {
+        plain(of).map_err(|why| CorpusError::file(Path::new(of), why))?;
+        if fs::metadata(of).is_ok_and(|of| !of.is_file()) {
+            return Err(CorpusError::file(Path::new(of), "is no ordinary file; name one"));
+        }
     }
     // Nobody's own settings (.curlrc): they may write elsewhere.
     let out = Command::new("curl")

@@ -51,9 +51,16 @@ fn files_that_a_user_has_stay_and_devices_are_refused() {
     fs::write(to.join("near.tape.part"), "mine").unwrap();
     assert_eq!(fetch(&download, &to).unwrap(), Fetched::Arrived);
     assert_eq!(fs::read(to.join("near.tape.part")).unwrap(), b"mine");
-    let endless = Download { url: "file:///dev/zero".to_owned(), name: "zeros".to_owned(), ..download };
-    let why = fetch(&endless, &to).unwrap_err().to_string();
-    assert!(why.contains("no ordinary file"), "{why}");
+    for (url, words) in [
+        ("file:///dev/zero", "no ordinary file"),
+        ("file://localhost/dev/zero", "expected file:///PATH"),
+        ("file:///dev/%7aero", "expected file:///PATH"),
+        ("file:///dev/zero?x", "expected file:///PATH"),
+    ] {
+        let endless = Download { url: url.to_owned(), name: "zeros".to_owned(), ..download.clone() };
+        let why = fetch(&endless, &to).unwrap_err().to_string();
+        assert!(why.contains(words), "{why}");
+    }
 }
 
 #[test]
@@ -116,6 +123,12 @@ fn lists_are_read_or_refused_with_the_line() {
         (format!("\n{hash} ftp://example.org/a\n"), "line 2: \"ftp://example.org/a\""),
         (format!("{hash} https://example.org/..\n"), "cannot name a recording"),
         (format!("{hash} file:///a\n{hash} file:///b a\n"), "line 2: a is there twice"),
+        (
+            format!("{hash} file://localhost/dev/zero a\n"),
+            "line 1: file://localhost/dev/zero: expected file:///PATH",
+        ),
+        (format!("{hash} file:///dev/%7aero a\n"), "without a host and without %, ?, #"),
+        (format!("{hash} file:///dev/zero?x a\n"), "expected file:///PATH"),
     ] {
         let why = read(&text).unwrap_err().to_string();
         assert!(why.contains(expected) && why.contains(&path.display().to_string()), "{why}");
