@@ -142,17 +142,31 @@ class Cache:
         new = tempfile.mkdtemp(prefix=".new-", dir=self.folder)
         try:
             name = posixpath.basename(path)
-            _get(fs, path, os.path.join(new, name), where)
+            left = self._bound
+
+            def get(path: str, name: str) -> None:
+                nonlocal left
+                size = _asked(
+                    lambda: _copied(fs, path, os.path.join(new, name), left),
+                    where if path.endswith(posixpath.basename(where)) else path,
+                )
+                if size is None:
+                    raise Full(f"{self.folder}: {where} has more than the {self._bound} bytes of cache_bytes")
+                left -= size
+
+            get(path, name)
             fetched = [name]
             for other in companions:
-                _get(fs, posixpath.join(posixpath.dirname(path), other), os.path.join(new, other), where)
+                get(posixpath.join(posixpath.dirname(path), other), other)
                 fetched.append(other)
             for other in _named_in(os.path.join(new, os.path.splitext(name)[0] + ".toml")):
                 if other not in fetched:
                     other_path = posixpath.join(posixpath.dirname(path), other)
                     with suppress(Unread):
-                        _get(fs, other_path, os.path.join(new, other), where)
+                        get(other_path, other)
                         fetched.append(other)
+            # A storage may not say how much it is, or too little.
+            self._make_room(self._bound - left)
             content = _content(new, fetched)
             if expected is not None and content != expected:
                 raise Unread(f"{where}: it, or its side-car, was changed since the sweep found it")
@@ -237,8 +251,16 @@ def _opened(where: str, options: Mapping[str, Any]) -> tuple[Any, str]:
         raise Unreachable(f"{where}: {error}") from error
 
 
-def _get(fs: Any, path: str, to: str, where: str) -> None:
-    _asked(lambda: fs.get_file(path, to), where if path.endswith(posixpath.basename(where)) else path)
+def _copied(fs: Any, path: str, to: str, most: int) -> int | None:
+    """Copies a file of a storage: how many bytes it has; None where it has more than so many."""
+    size = 0
+    with fs.open(path, "rb") as file, open(to, "xb") as copy:
+        while block := file.read(1 << 20):
+            size += len(block)
+            if size > most:
+                return None
+            copy.write(block)
+    return size
 
 
 def _asked(question: Any, where: str) -> Any:

@@ -321,6 +321,25 @@ class OnACluster(unittest.TestCase):
                 with self.subTest(url), self.assertRaisesRegex(idlewise.dask.worker_side.Unread, "not one URL that begins with"):
                     idlewise.dask.worker_side.storage_of(url, {})
 
+    def test_a_storage_that_does_not_say_how_much_it_has_fills_no_disk(self) -> None:
+        class Zeros(io.RawIOBase):
+            def read(self, size: int = -1) -> bytes:
+                return bytes(size)
+
+        class Endless:
+            def size(self, _: str) -> None:
+                return None
+
+            def open(self, _path: str, _mode: str) -> Zeros:
+                return Zeros()
+
+        side, folder = idlewise.dask.worker_side, self.to.with_name("kept")
+        with mock.patch.object(side, "_opened", lambda *_: (Endless(), "x/r.dat")):
+            with self.assertRaisesRegex(side.Full, "more than the 4194304 bytes of cache_bytes"):
+                with side.Cache(str(folder), 4 << 20, {}).recording("https://host/x/r.dat", [], None):
+                    pass
+        self.assertEqual(list(folder.iterdir()), [])
+
     def test_what_a_worker_sends_is_not_unpickled(self) -> None:
         ran = self.to.with_name("ran")
         with mock.patch.object(idlewise.dask.worker_side, "perform", lambda _: Unpickled(str(ran))):
