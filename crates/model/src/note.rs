@@ -140,6 +140,10 @@ ids! {
     OtherRecording "other-recording"
     /// The times of a trace are coarse, of no known unit, or not of the timers' clock.
     TraceClock "trace-clock"
+    /// The times of a trace are in no nanoseconds, and in no unit that is known.
+    NoNanoseconds "no-nanoseconds"
+    /// A text holds recordings of the same time, of which parts are left out.
+    SameTime "same-time"
     /// Events or parts of a trace are of no known format, or lack fields.
     UnknownFormat "unknown-format"
     /// What else the reader of a trace left out, lacked or assumed.

@@ -10,6 +10,8 @@ pub struct IdleLog {
     pub intervals: Vec<LoggedInterval>,
     /// Lines that are about something else.
     pub foreign_lines: usize,
+    /// The text ends within an interval, which is left out.
+    pub cut_off: bool,
 }
 
 /// What a tool measured in a time.
@@ -56,6 +58,27 @@ impl IdleLog {
     pub(crate) fn some(mut self) -> Option<Self> {
         self.intervals.retain(|i| i.cpus.values().any(|states| !states.is_empty()));
         (!self.intervals.is_empty() && self.intervals.len() <= INTERVALS_MAX).then_some(self)
+    }
+
+    /// Leaves out the last of several intervals where it lacks CPUs that the one before has: the tool was ended while it wrote it.
+    pub(crate) fn leave_out_the_end(&mut self) {
+        if let [.., before, last] = self.intervals.as_slice()
+            && before.cpus.keys().any(|cpu| !last.cpus.contains_key(cpu))
+        {
+            self.intervals.pop();
+            self.cut_off = true;
+        }
+    }
+
+    /// CPUs that are in some intervals only, with how many these are.
+    #[must_use]
+    pub fn unsteady(&self) -> BTreeMap<u32, usize> {
+        let mut times: BTreeMap<u32, usize> = BTreeMap::new();
+        for cpu in self.intervals.iter().flat_map(|i| i.cpus.keys().flatten()) {
+            *times.entry(*cpu).or_default() += 1;
+        }
+        times.retain(|_, n| *n < self.intervals.len());
+        times
     }
 
     /// All intervals as one: counts together, shares of time on the mean. How long it was is known where it is of each.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What `turbostat` prints: a row for each CPU and one for all, time after time.
 
+use std::collections::BTreeSet;
+
 use crate::idle_log::{IdleLog, LoggedInterval, LoggedState, percent};
 use crate::sysfs_line::STATES_MAX;
 
@@ -27,9 +29,13 @@ pub(crate) fn parse(text: &str) -> Option<IdleLog> {
     let mut columns: Option<Columns> = None;
     let mut clock_s: Option<f64> = None;
     let mut command_s: Option<f64> = None;
-    for line in text.lines() {
+    // How many cells the rows under these columns have.
+    let mut widths = BTreeSet::new();
+    let mut rest = text.lines().peekable();
+    while let Some(line) = rest.next() {
         let cells: Vec<&str> = line.trim_start_matches(['>', ' ']).split_whitespace().collect();
         if let Some(found) = Columns::of(&cells) {
+            widths = BTreeSet::from([found.names.len()]);
             columns = Some(found);
             log.intervals.push(LoggedInterval::default());
             continue;
@@ -42,6 +48,15 @@ pub(crate) fn parse(text: &str) -> Option<IdleLog> {
             log.foreign_lines += usize::from(!cells.is_empty());
             continue;
         };
+        let is_last = rest.peek().is_none() && !text.ends_with('\n');
+        if is_last && !widths.contains(&cells.len()) {
+            log.cut_off = true;
+            continue;
+        }
+        widths.insert(cells.len());
+        if columns.is_one_of_unnamed(&cells) {
+            continue;
+        }
         let get =
             |name: &str| columns.names.iter().position(|n| n == name).and_then(|at| cells.get(at).copied());
         let cpu = get("CPU").and_then(|c| c.parse::<u32>().ok());
@@ -58,6 +73,7 @@ pub(crate) fn parse(text: &str) -> Option<IdleLog> {
         }
         interval.add(cpu, columns.states.iter().map(|name| state(name, get)).collect());
     }
+    log.leave_out_the_end();
     if let [only] = log.intervals.as_mut_slice() {
         only.seconds = only.seconds.or(command_s);
     }
@@ -105,6 +121,15 @@ impl Columns {
         let number =
             |c: &&str| *c == "-" || c.parse::<f64>().is_ok() || c.starts_with("0x") || c.contains("***");
         !cells.is_empty() && cells.len() <= self.names.len() && cells.iter().all(number)
+    }
+
+    /// Whether a row is of a CPU whose number is hidden: that of all together has a dash in place of a package or the like.
+    fn is_one_of_unnamed(&self, cells: &[&str]) -> bool {
+        let of_topology = |(name, _): &(&String, &&str)| TOPOLOGY.contains(&name.as_str());
+        let mut places = self.names.iter().zip(cells).filter(of_topology).map(|(_, cell)| *cell).peekable();
+        !self.names.iter().any(|name| name == "CPU")
+            && places.peek().is_some()
+            && places.all(|cell| cell != "-")
     }
 
     /// What a row has besides states and the place of a CPU.

@@ -169,8 +169,10 @@ impl TraceHead {
             assumed: i.counts[Confidence::Assumed as usize],
             how: i.how.clone(),
         });
-        let changes_numbers =
-            |n: &Note| matches!(n.id, NoteId::StoodStill | NoteId::LongIdlePeriod | NoteId::RefusedEntered);
+        let changes_numbers = |n: &Note| {
+            use NoteId::{LongIdlePeriod, NoNanoseconds, RefusedEntered, SameTime, StoodStill};
+            matches!(n.id, StoodStill | LongIdlePeriod | RefusedEntered | NoNanoseconds | SameTime)
+        };
         let (of_tape, notes) = tape.notes.iter().cloned().partition(changes_numbers);
         let warnings = [recording.machine_check.warnings.clone(), of_tape].concat();
         Self {

@@ -152,7 +152,7 @@ impl Reader for TextFile {
         if sections.is_empty() {
             return Ok(Box::new(TextEvents::new(self.text.lines(), &self.facts)));
         }
-        let parts = sections.iter().map(|section| Ok((self.text.section(section)?, section.seen_ns.clone())));
+        let parts = sections.iter().map(|section| Ok((self.text.section(section)?, section)));
         Ok(Box::new(TextEvents::merged(parts.collect::<Result<_, TraceError>>()?, &self.facts)))
     }
 }

@@ -93,5 +93,43 @@ fn recordings_that_only_share_a_file_come_as_they_stand() {
     let (events, health, notes) = read(&format!("{HEAD}{}{HEAD}{again}", of(&lines, None)));
     assert_eq!(health.count(HealthKind::NewRecording), 1);
     assert!(events.len() > 80 && !notes.contains("overlap"), "{notes}");
+    assert!(
+        notes.contains("2 recordings of the same time") && notes.contains("a file of its own"),
+        "{notes}"
+    );
+    let (_, _, notes) = read(&format!("{HEAD}{}{again}", of(&lines, None)));
     assert!(notes.contains("in the order of the lines"), "{notes}");
+}
+
+/// Of another time, or another boot: each is read, and nothing goes over from one to the other.
+#[test]
+fn recordings_apart_in_time_are_both_read_whatever_their_order() {
+    for (head, format) in [(HEAD, "trace"), ("cpus=2\n", "trace-cmd report")] {
+        let earlier = of(&lines(), None);
+        let later = earlier.replace("1.0000", "7.0000");
+        for (text, backwards) in [
+            (format!("{head}{earlier}{head}{later}"), false),
+            (format!("{head}{later}{head}{earlier}"), true),
+        ] {
+            let (events, health, notes) = read(&text);
+            let times: Vec<u64> = events
+                .iter()
+                .filter(|e| !matches!(e.kind, EventKind::Lost { .. }))
+                .map(|e| e.ts_ns)
+                .collect();
+            assert!(times.len() == 80 && times.is_sorted(), "{format}: {times:?}");
+            assert_eq!(health.count(HealthKind::NewRecording), 1, "{format}: {health:?}");
+            assert_eq!(health.count(HealthKind::ClockBackwards), 0, "{format}: {health:?}");
+            let gaps: Vec<u32> = events[40..42].iter().map(|e| e.cpu).collect();
+            assert!(
+                matches!(events[40].kind, EventKind::Lost { count: 0 }) && gaps == [0, 1],
+                "{format}: {events:?}"
+            );
+            assert_eq!(
+                notes.contains("a later part stands before an earlier one"),
+                backwards,
+                "{format}: {notes}"
+            );
+        }
+    }
 }

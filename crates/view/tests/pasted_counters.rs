@@ -359,6 +359,29 @@ fn logs_of_turbostat_are_read() {
 }
 
 #[test]
+fn a_log_that_is_cut_off_or_lacks_a_cpu_at_times_is_said_to() {
+    let rows = TURBOSTAT.split_once('\n').unwrap().1;
+    let without_cpu_1 = rows.rsplit_once("0\t1\t").unwrap().0;
+    let log = |more: &str| format!("{TURBOSTAT}{rows}{more}");
+    // In the row of a CPU, behind one, in that of all.
+    for cut in [rows.len() - 40, without_cpu_1.len(), without_cpu_1.len() - 150] {
+        let (r, text) = done(&[TURBOSTAT, &log(&rows[..cut])]);
+        let b = &r.runs[1];
+        assert_eq!((b.all.states[2].usage, b.cpus.len()), (Some(600), 2), "{cut}: {text}");
+        assert_eq!(b.cpus[1].states[2].usage, Some(200), "{cut}: {text}");
+        assert!(text.contains("the text ends within an interval, which is left out"), "{cut}: {text}");
+    }
+    let (r, text) = done(&[TURBOSTAT, &log(&format!("{without_cpu_1}{rows}"))]);
+    assert_eq!((r.runs[1].all.states[2].usage, r.runs[1].cpus.len()), (Some(1200), 1), "{text}");
+    assert!(text.contains("CPU 1 is in 3 of 4 intervals: not shown by itself"), "{text}");
+    // Whose rows they are is hidden: they are in that of all.
+    let hidden = "Node\tBusy%\tC1\tC6\tC1%\tC6%\n-\t3.00\t100\t300\t7.00\t90.00\n-1\t4.00\t60\t200\t6.00\t90.00\n\
+                  -1\t2.00\t40\t100\t8.00\t90.00\n";
+    let (r, text) = done(&[hidden]);
+    assert_eq!((r.runs.len(), usages(&r)), (1, vec![Some(100), Some(300)]), "{text}");
+}
+
+#[test]
 fn cpupower_monitor_and_powertop_are_read() {
     let monitor = "              | Mperf              || Idle_Stats\n PKG|CORE| CPU| C0   | Cx   | Freq || POLL | C1   | C6\n\
         \x20  0|   0|   0|  3,00| 97,00|  2000||  0,00|  7,00| 90,00\n   0|   1|   1|  1.00| 99.00|  2000|| -0.00|  9.00| 90.00\n";

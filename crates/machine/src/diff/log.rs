@@ -82,6 +82,23 @@ pub(super) fn doubts(log: &IdleLog, name: &str) -> Vec<Note> {
             NoteId::OddLines.note(format!("{name}: lines about something else: {}", log.foreign_lines)),
         );
     }
+    if log.cut_off {
+        notes.push(
+            NoteId::CutOff.note(format!("{name}: the text ends within an interval, which is left out")),
+        );
+    }
+    let unsteady = log.unsteady();
+    if let Some((cpu, times)) = unsteady.first_key_value() {
+        let more = if unsteady.len() > 1 {
+            format!(", and {} more CPUs not in all", unsteady.len() - 1)
+        } else {
+            String::new()
+        };
+        notes.push(NoteId::CpusChanged.note(format!(
+            "{name}: CPU {cpu} is in {times} of {} intervals{more}: not shown by itself, and in what the tool shows of all together",
+            log.intervals.len()
+        )));
+    }
     type Shown = fn(&LoggedState) -> bool;
     let all: [(&str, Shown); 4] = [
         ("usage", |s| s.usage.is_some()),

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The clocks that a trace may be recorded with (Documentation/trace/ftrace.rst, `trace_clock`).
 
+use idlewise_model::{Note, NoteId};
+
 /// A clock that jumps further than an hour is counted.
 pub(crate) const JUMP_NS: u64 = 3_600_000_000_000;
 
@@ -33,12 +35,17 @@ pub(crate) fn selected(list: &str) -> String {
 /// What the user of a result should know of a clock. `in_ns` says that the file tells how to make nanoseconds of it.
 /// hrtimers expire on CLOCK_MONOTONIC, which is the clock "mono"; the distance of "local", "global" and "perf" from it is
 /// found in the events.
-pub(crate) fn remark(clock: &str, in_ns: bool) -> Option<String> {
+pub(crate) fn remark(clock: &str, in_ns: bool) -> Option<Note> {
+    let mut id = NoteId::TraceClock;
+    let mut no_ns = |words| {
+        id = NoteId::NoNanoseconds;
+        words
+    };
     let what = match clock {
-        "counter" => "numbers the events: nothing can be said of time",
-        "uptime" => "counts ticks of 10 ms: times are in these units, far too coarse for idle periods",
+        "counter" => no_ns("numbers the events: nothing can be said of time"),
+        "uptime" => no_ns("counts ticks of 10 ms: times are in these units, far too coarse for idle periods"),
         "x86-tsc" | "ppc-tb" if !in_ns => {
-            "counts cycles, of which the file does not tell the length: times are in cycles"
+            no_ns("counts cycles, of which the file does not tell the length: times are in cycles")
         }
         "mono_raw" => {
             "is not steered as CLOCK_MONOTONIC is: timers seem to drift against it by up to 500 ppm"
@@ -47,7 +54,7 @@ pub(crate) fn remark(clock: &str, in_ns: bool) -> Option<String> {
         "tai" => "is set when the time of day is: timers seem to jump then",
         _ => return None,
     };
-    Some(format!("the clock {clock:?} {what}; the clock \"mono\" is best"))
+    Some(id.note(format!("the clock {clock:?} {what}; the clock \"mono\" is best")))
 }
 
 /// A time of an event as messages show it, from ns.

@@ -30,9 +30,7 @@ impl RingTrace {
         if meta.event_names.is_empty() {
             meta.note(NoteId::UnknownFormat, "the trace describes no events: none can be understood");
         }
-        meta.notes.extend(
-            clock::remark(&meta.clock, self.clock.scale.is_some()).map(|what| NoteId::TraceClock.note(what)),
-        );
+        meta.notes.extend(clock::remark(&meta.clock, self.clock.scale.is_some()));
         for (cpu, s) in &meta.cpu_stats {
             let lost = s.overrun.saturating_add(s.commit_overrun).saturating_add(s.dropped);
             if lost > 0 {

@@ -8,7 +8,7 @@ use super::values;
 pub(super) enum LineKind<'l> {
     Event(Head<'l>, &'l [u8], &'l [u8]),
     Lost(u32, u64),
-    /// The first line of a `trace` file: here one begins, whatever stood before.
+    /// The first line of a `trace` file, or of what `trace-cmd report` writes: here one begins, whatever stood before.
     Begin,
     /// A heading, a stack, an empty line.
     Nothing,
@@ -22,7 +22,9 @@ pub(super) fn kind_of(line: &[u8]) -> LineKind<'_> {
     if line.is_empty() || line.starts_with(b"#") {
         return if line.starts_with(b"# tracer:") { LineKind::Begin } else { LineKind::Nothing };
     }
-    let Some(head) = Head::parse(line) else { return aside(line) };
+    let Some(head) = Head::parse(line) else {
+        return if line.starts_with(b"cpus=") { LineKind::Begin } else { aside(line) };
+    };
     let Some((name, fields)) = event(head.style, head.rest) else { return no_event(&head) };
     LineKind::Event(head, name, fields.strip_prefix(FAILED).map_or(fields, values::trim_start))
 }

@@ -31,6 +31,8 @@ pub(super) struct Section {
     last_ns: u64,
     /// What of each CPU other sections have, up to this time, ns.
     pub(super) seen_ns: BTreeMap<u32, u64>,
+    /// CPUs of which nobody knows what they did just before it.
+    pub(super) unknown_before: Vec<u32>,
 }
 
 /// How the lines of a text come.
@@ -42,16 +44,18 @@ pub(super) enum Arrangement {
     ByCpu(Vec<Section>),
     /// Parts of one recording, which overlap.
     Overlapping(Vec<Section>),
-    /// Times go back this often, and nothing says how the parts belong together.
-    Mixed(u64),
+    /// Parts that are apart in time, each with what all of them recorded before it unknown; the later ones first.
+    Apart(Vec<Section>),
+    /// Times go back this often, and nothing says how the parts belong together; so many recordings begin in the text.
+    Mixed(u64, u64),
 }
 
 impl Arrangement {
     /// The sections that are to be merged; none where the lines come as they stand.
     pub(super) fn sections(&self) -> &[Section] {
         match self {
-            Self::ByCpu(sections) | Self::Overlapping(sections) => sections,
-            Self::AsTheyStand | Self::Mixed(_) => &[],
+            Self::ByCpu(sections) | Self::Overlapping(sections) | Self::Apart(sections) => sections,
+            Self::AsTheyStand | Self::Mixed(..) => &[],
         }
     }
 
@@ -67,12 +71,22 @@ impl Arrangement {
                                      events are sorted by time"
                     .to_owned()
             }
-            Self::Mixed(times) => format!(
+            Self::Apart(_) => {
+                "a later part stands before an earlier one in the text: they are read in order of time, and what \
+                 happened between them is not known"
+                    .to_owned()
+            }
+            Self::Mixed(_, recordings) if *recordings > 1 => format!(
+                "the text has {recordings} recordings of the same time, one after the other, and what goes back in time is \
+                 left out: give each a file of its own"
+            ),
+            Self::Mixed(times, _) => format!(
                 "times go back {times} times in the text, and lines do not show which parts belong together: events come \
                  in the order of the lines, so idle periods may be wrong; sort the lines by time"
             ),
         };
-        meta.note(NoteId::Reader, words);
+        let id = if matches!(self, Self::Mixed(..)) { NoteId::SameTime } else { NoteId::Reader };
+        meta.note(id, words);
     }
 
     /// Of the text that `read` gives from its start.
@@ -88,15 +102,24 @@ impl Arrangement {
         }
         let mut sections = found.sections;
         if found.many {
-            return Self::Mixed(found.back);
+            return Self::Mixed(found.back, found.recordings);
         }
         let mut seen = BTreeSet::new();
         if sections.iter().flat_map(|section| section.cpus.keys()).all(|cpu| seen.insert(*cpu)) {
             return Self::ByCpu(sections);
         }
         sections.sort_by_key(|section| section.first_ns);
+        let apart = |pair: &[Section]| pair[0].last_ns < pair[1].first_ns;
+        if sections.windows(2).all(apart) {
+            let all: BTreeSet<u32> =
+                sections.iter().flat_map(|section| section.cpus.keys().copied()).collect();
+            for section in sections.iter_mut().skip(1) {
+                section.unknown_before = all.iter().copied().collect();
+            }
+            return Self::Apart(sections);
+        }
         if !overlap(&sections, read()) {
-            return Self::Mixed(found.back);
+            return Self::Mixed(found.back, found.recordings);
         }
         let mut seen_ns = BTreeMap::new();
         for section in &mut sections {
@@ -142,6 +165,8 @@ struct Found {
     many: bool,
     /// A recording begins before the next event.
     begins: Option<(u64, u64)>,
+    /// How many begin.
+    recordings: u64,
     last_ns: Option<u64>,
 }
 
@@ -150,6 +175,7 @@ impl Found {
         let head = match kind_of(line) {
             LineKind::Event(head, ..) => head,
             LineKind::Begin => {
+                self.recordings += u64::from(self.begins.is_none());
                 self.begins.get_or_insert((offset, number - 1));
                 return;
             }
@@ -178,6 +204,7 @@ impl Found {
                 first_ns: head.ts_ns,
                 last_ns: head.ts_ns,
                 seen_ns: BTreeMap::new(),
+                unknown_before: Vec::new(),
             });
         }
         let Some(section) = self.sections.last_mut() else { return };

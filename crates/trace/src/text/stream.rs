@@ -8,6 +8,7 @@ use idlewise_model::{Event, EventKind, HealthKind};
 use super::head::{Grain, Head};
 use super::line_kind::{LineKind, kind_of};
 use super::lines::{Lines, clean};
+use super::sections::Section;
 use super::shape::Shape;
 use super::survey::Facts;
 use super::values;
@@ -42,6 +43,8 @@ struct Source<'a> {
     lines: Lines<'a>,
     /// What of each CPU other sections have, up to this time, ns.
     seen_ns: BTreeMap<u32, u64>,
+    /// CPUs of which events may be missing before the first.
+    unknown_before: Vec<u32>,
     /// Events that were read and not given yet.
     ahead: VecDeque<Event>,
 }
@@ -84,12 +87,18 @@ const MOST_KINDS: usize = 10_000;
 
 impl<'a> TextEvents<'a> {
     pub(super) fn new(lines: Lines<'a>, facts: &Facts) -> Self {
-        Self::of(vec![(lines, BTreeMap::new())], facts)
+        let whole =
+            Source { lines, seen_ns: BTreeMap::new(), unknown_before: Vec::new(), ahead: VecDeque::new() };
+        Self::of(vec![whole], facts)
     }
 
     /// The events of several sections; of each, those later than the times of its CPUs that others have.
-    pub(super) fn merged(sections: Vec<(Lines<'a>, BTreeMap<u32, u64>)>, facts: &Facts) -> Self {
-        let mut events = Self::of(sections, facts);
+    pub(super) fn merged(sections: Vec<(Lines<'a>, &Section)>, facts: &Facts) -> Self {
+        let source = |(lines, section): (Lines<'a>, &Section)| {
+            let (seen_ns, unknown_before) = (section.seen_ns.clone(), section.unknown_before.clone());
+            Source { lines, seen_ns, unknown_before, ahead: VecDeque::new() }
+        };
+        let mut events = Self::of(sections.into_iter().map(source).collect(), facts);
         for i in 0..events.sources.len() {
             events.fill(i);
         }
@@ -98,12 +107,11 @@ impl<'a> TextEvents<'a> {
         events
     }
 
-    fn of(sections: Vec<(Lines<'a>, BTreeMap<u32, u64>)>, facts: &Facts) -> Self {
-        let source = |(lines, seen_ns)| Source { lines, seen_ns, ahead: VecDeque::new() };
+    fn of(sources: Vec<Source<'a>>, facts: &Facts) -> Self {
         let mut learned = Learned::default();
         let addresses = facts.functions.iter().map(|(at, name)| (*at, learned.function_id(name))).collect();
         let mut events = Self {
-            sources: sections.into_iter().map(source).collect(),
+            sources,
             turns: Turns::new(std::iter::empty()),
             words: Words { addresses, learned, timer_flags_told: facts.timer_flags_told },
             kinds: Vec::new(),
@@ -144,8 +152,9 @@ impl<'a> TextEvents<'a> {
                     self.lost(cpu, count, number);
                     continue;
                 }
-                // Nobody knows what happened between two recordings that were put into one file.
+                // Sections know it themselves.
                 LineKind::Begin if merged => continue,
+                // Nobody knows what happened between two recordings that were put into one file.
                 LineKind::Begin => {
                     self.begin(number);
                     continue;
@@ -247,6 +256,12 @@ impl TextEvents<'_> {
     /// Reads the next event of source `i` with the losses before it; whether there was any.
     fn fill(&mut self, i: usize) -> bool {
         let event = self.read(i);
+        let begun =
+            self.sources.get_mut(i).map(|s| (s.lines.number(), std::mem::take(&mut s.unknown_before)));
+        if let Some((line, unknown)) = begun.filter(|(_, unknown)| !unknown.is_empty()) {
+            self.words.learned.health.add(HealthKind::NewRecording, 1, || format!("line {line}"));
+            unknown.into_iter().for_each(|cpu| self.gap(cpu, 0));
+        }
         let losses: Vec<_> = std::iter::from_fn(|| self.next_loss()).collect();
         let Some(source) = self.sources.get_mut(i) else { return false };
         source.ahead.extend(losses.into_iter().chain(event));

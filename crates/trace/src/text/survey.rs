@@ -200,18 +200,18 @@ impl Survey {
         meta.kernel = format!("{} {}", self.kernel, self.machine).trim().to_owned();
         meta.clock = self.clock;
         meta.cpus = (0..self.cpus).collect();
-        let mut clock = |words: &str| meta.note(NoteId::TraceClock, words);
         match self.grain {
             None | Some(Grain::Nano) => {}
-            Some(Grain::Micro) => clock("times are to the microsecond"),
-            Some(Grain::SinceStart) => {
-                clock("times are to the microsecond and count from the start of the trace")
-            }
-            Some(Grain::Unknown) => {
-                clock(
-                    "times have no unit (trace clock counter, x86-tsc or uptime) and are taken for nanoseconds",
-                );
-            }
+            Some(Grain::Micro) => meta.note(NoteId::TraceClock, "times are to the microsecond"),
+            Some(Grain::SinceStart) => meta.note(
+                NoteId::TraceClock,
+                "times are to the microsecond and count from the start of the trace",
+            ),
+            Some(Grain::Unknown) => meta.note(
+                NoteId::NoNanoseconds,
+                "times have no unit (trace clock counter, x86-tsc or uptime) and are taken for nanoseconds: whatever \
+                 depends on them may be wrong; the clock \"mono\" is best",
+            ),
         }
         let timer_flags_told = self.other_flags || self.heading == Some(TRACER);
         if self.all_flags && !timer_flags_told {
