@@ -18,7 +18,29 @@ pub fn shipped() -> &'static [(&'static str, &'static str)] {
 /// How a compiled device tree begins.
 const FDT_MAGIC: [u8; 4] = [0xd0, 0x0d, 0xfe, 0xed];
 
-/// The shipped platform with that id; or the platform file (`.toml`), the source of a device tree, or the sysfs dump (any other
+/// How compressed files begin, and what unpacks them.
+const PACKED: [(&[u8], &str); 3] =
+    [(b"\x1f\x8b", "gzip -d"), (b"\xfd7zXZ\0", "xz -d"), (b"\x28\xb5\x2f\xfd", "zstd -d")];
+
+/// What the description of a recording says of its machine.
+enum Described {
+    /// All of it, as a platform file.
+    Machine(String),
+    /// The name of a platform.
+    Platform(String),
+}
+
+/// That of the side-car `text`; nothing where it is a platform's own file, or says nothing.
+fn described(text: &str) -> Option<Described> {
+    let table: toml::Table = text.parse().ok()?;
+    if let Some(machine) = table.get("machine").and_then(toml::Value::as_table) {
+        return toml::to_string(machine).ok().map(Described::Machine);
+    }
+    let named = table.get("platform").and_then(toml::Value::as_str)?;
+    Some(Described::Platform(named.to_owned()))
+}
+
+/// The shipped platform with that id; the machine of a recording's description (`.toml`); or the platform file (`.toml`), the source of a device tree, or the sysfs dump (any other
 /// name) at that path.
 ///
 /// # Errors
@@ -42,6 +64,9 @@ pub fn find(name_or_path: &str) -> Result<Platform, PlatformError> {
         );
         return Err(read(what));
     }
+    if let Some((_, program)) = PACKED.iter().find(|(magic, _)| bytes.starts_with(magic)) {
+        return Err(read(format!("compressed; unpack it first: {program} {name_or_path}")));
+    }
     if bytes.contains(&0) || (toml && std::str::from_utf8(&bytes).is_err()) {
         let what =
             "not a text file; expected a platform file (.toml) or the text of a sysfs dump or a device tree";
@@ -50,7 +75,15 @@ pub fn find(name_or_path: &str) -> Result<Platform, PlatformError> {
     // Mails come in many encodings; what counts in a dump is ASCII.
     let text = String::from_utf8_lossy(&bytes);
     let mut platform = if toml {
-        Platform::from_toml(&text, name_or_path)?
+        match described(&text) {
+            Some(Described::Machine(machine)) => {
+                Platform::from_toml(&machine, &format!("{name_or_path}: [machine]"))?
+            }
+            Some(Described::Platform(named)) if SHIPPED.iter().any(|(id, _)| *id == named) => {
+                return find(&named);
+            }
+            _ => Platform::from_toml(&text, name_or_path)?,
+        }
     } else if Platform::is_device_tree(&text) {
         Platform::from_device_tree(&text, name_or_path)?
     } else {

@@ -249,3 +249,28 @@ fn caches_are_shared_as_the_machine_says() {
     let [one, other, ..] = caches("jasper-lake", [0, 3, 1, 2]);
     assert!(one.is_some() && one == other);
 }
+
+/// What a conversion writes next to its file is a machine, too.
+#[test]
+fn the_machine_of_a_recordings_description_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("run.toml");
+    let found = |text: &str| {
+        std::fs::write(&file, text).unwrap();
+        idlewise_platform::find(file.to_str().unwrap())
+    };
+    let pixel6 = idlewise_platform::find("pixel6").unwrap();
+    let mut whole = toml::Table::new();
+    whole.insert("governor".to_owned(), "menu".into());
+    whole.insert("machine".to_owned(), pixel6.to_toml().parse::<toml::Table>().unwrap().into());
+    let described = found(&toml::to_string(&whole).unwrap()).unwrap();
+    assert_eq!(described.clusters, pixel6.clusters);
+    assert_eq!(found("platform = \"pixel6\"\ngovernor = \"menu\"\n").unwrap().clusters, pixel6.clusters);
+    let why = found("platform = \"none\"\n").unwrap_err().to_string();
+    assert!(why.contains("unknown field `platform`"), "{why}");
+    for packed in [&b"\x1f\x8b\x08"[..], b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"] {
+        std::fs::write(&file, packed).unwrap();
+        let why = idlewise_platform::find(file.to_str().unwrap()).unwrap_err().to_string();
+        assert!(why.contains("compressed; unpack it first"), "{why}");
+    }
+}
