@@ -117,7 +117,14 @@ fn of_table(
         ));
         return Ok(recorded);
     }
-    let all = DecisionTable::read_parts(&table.file, &recording.machine, None)?;
+    // The recording says enough without it.
+    let all = match DecisionTable::read_parts(&table.file, &recording.machine, None) {
+        Ok(all) => all,
+        Err(why) => {
+            recorded.result = Err(NotKnown::because(NoteId::OddLines, why.to_string()));
+            return Ok(recorded);
+        }
+    };
     recorded.cpus = all.iter().map(|part| part.cpu).collect();
     recorded.cpus.dedup();
     for row in all.iter().flat_map(|part| &part.rows) {

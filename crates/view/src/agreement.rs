@@ -33,6 +33,7 @@ pub(crate) fn agreement_lines(all: &[RecordedGovernor]) -> Vec<Line> {
 pub fn words(p: &RecordedGovernor) -> String {
     let counts = match &p.result {
         Ok(counts) => counts,
+        Err(why) if p.recorded == 0 => return format!("not known: {why}"),
         Err(why) => return format!("not known: {why}; {} decisions recorded", p.recorded),
     };
     let called = p.kernel_governor.strip_prefix("iw-").unwrap_or(&p.kernel_governor);
