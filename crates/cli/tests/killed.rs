@@ -14,7 +14,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use common::{Machine, Need, on_every_machine};
+use common::{Machine, Need, idlewise, on_every_machine};
 use idlewise_live::Journal;
 
 const KILLS: u32 = 24;
@@ -158,6 +158,45 @@ fn the_benchmark_of_a_killed_session_ends_with_it() {
         }
         panic!("left: {left:?}, {:?}", machine.state());
     });
+}
+
+/// What a compiler reads may never come.
+#[test]
+fn the_compiler_of_a_killed_command_ends_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let header = folder.path().join("never.h");
+    assert!(Command::new("mkfifo").arg(&header).status().unwrap().success());
+    let mine = folder.path().join("mine.c");
+    fs::write(&mine, "#include \"never.h\"\n").unwrap();
+    let mut command = idlewise();
+    command
+        .env("XDG_CACHE_HOME", folder.path())
+        .arg("replay")
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/mixed.dat"))
+        .arg("-g")
+        .arg(&mine);
+    let mut replay = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    // The compiler itself, which the one that was called has called.
+    let compilers = || {
+        let processes = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path().join("cmdline"));
+        let words = processes.filter_map(|path| fs::read(path).ok());
+        words.filter(|w| {
+            String::from_utf8_lossy(w).contains(mine.to_str().unwrap()) && !w.starts_with(b"idlewise")
+        })
+    };
+    let until = |most: usize, least: usize| {
+        (0..3000).any(|_| {
+            let n = compilers().filter(|words| !String::from_utf8_lossy(words).contains("replay")).count();
+            (least..=most).contains(&n) || {
+                sleep(Duration::from_millis(10));
+                false
+            }
+        })
+    };
+    assert!(until(9, 2), "no compiler runs");
+    kill(replay.id());
+    replay.wait().unwrap();
+    assert!(until(0, 0), "it runs on");
 }
 
 /// The processes of a process group that have not ended.

@@ -3,8 +3,9 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::{Read as _, Seek as _};
+use std::io::{Read as _, Seek as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
@@ -86,10 +87,34 @@ impl Toolchain {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said.try_clone().map_err(wrong)?);
         limit(&mut command, longest, LARGEST);
         let mut child = command.spawn().map_err(wrong)?;
+        let guard = Guard::of(child.id());
         let status = wait_for(&mut child, longest * BUSY).map_err(wrong)?;
+        drop(guard);
         let mut text = Vec::new();
         said.rewind().and_then(|()| said.take(MESSAGES).read_to_end(&mut text)).map_err(wrong)?;
         Ok((status, String::from_utf8_lossy(&text).into_owned()))
+    }
+}
+
+/// A shell that ends a compiler, with what it called, when this process has gone: the kernel ends only what this process started itself.
+struct Guard(Option<Child>);
+
+impl Guard {
+    /// That of the process group `group`; where there is no shell, there is none.
+    fn of(group: u32) -> Self {
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", "read -r done || kill -s KILL -- \"-$0\"", &group.to_string()]);
+        shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        Self(shell.process_group(0).current_dir("/").spawn().ok())
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if let Some(shell) = &mut self.0 {
+            let _gone = shell.stdin.take().map(|mut pipe| pipe.write_all(b"done\n"));
+            let _gone = shell.wait();
+        }
     }
 }
 
