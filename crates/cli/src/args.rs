@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
@@ -609,6 +609,11 @@ pub(crate) struct RecordingArgs {
 }
 
 impl RecordingArgs {
+    /// What may be files.
+    pub(crate) fn files(&self) -> Vec<&Path> {
+        [&self.recorded_on, &self.sysfs].into_iter().flatten().map(Path::new).collect()
+    }
+
     pub(crate) fn options(&self) -> RecordingOptions {
         RecordingOptions {
             recorded_on: self.recorded_on.clone().or_else(|| self.sysfs.clone()),

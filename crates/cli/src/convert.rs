@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::fs;
+use std::path::Path;
 
 use idlewise_explain::convert::{ConvertRequest, Form, convert};
+use idlewise_governor::Spec;
 use idlewise_study::replay::listed_governors;
 use idlewise_view as view;
 
@@ -31,7 +33,11 @@ pub(crate) fn run(a: &ConvertArgs) -> Done {
         setup: a.stage.setup(),
     };
     request.check()?;
-    check_new_from(&a.output, a.force, &a.trace)?;
+    let governors: Vec<Spec> = request.governors.iter().filter_map(|spec| spec.parse().ok()).collect();
+    let mut others = a.stage.recording.files();
+    others.extend(governors.iter().map(|spec| Path::new(&spec.id)));
+    others.extend(a.stage.platform.as_deref().map(Path::new));
+    check_new_from(&a.output, a.force, &a.trace, &others)?;
     let progress = Progress::reading("converting", &request.setup.recording.meter);
     let report = write_new_with(&a.output, a.force, |out| {
         Ok(convert(&request, out, &|done, of| progress.step("replaying", done, of))?)

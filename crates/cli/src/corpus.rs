@@ -284,7 +284,7 @@ fn added(a: &CorpusAddArgs) -> Done {
 }
 
 fn scrubbed(a: &CorpusScrubArgs) -> Done {
-    check_new_from(&a.output, false, &a.trace)?;
+    check_new_from(&a.output, false, &a.trace, &[])?;
     let name = a.output.file_name().map_or_else(|| "tape".into(), |name| name.to_string_lossy());
     let name = if is_stdout(&a.output) { "tape".into() } else { name };
     let folder = tempfile::tempdir().map_err(|e| CommandError::file(&std::env::temp_dir(), e))?;

@@ -7,8 +7,8 @@ use crate::args::TapeArgs;
 use crate::output::{Done, Progress, check_new_from, say_beside, write_new_with};
 
 pub(crate) fn run(a: &TapeArgs) -> Done {
-    check_new_from(&a.output, a.force, &a.trace)?;
     let options = a.recording.options();
+    check_new_from(&a.output, a.force, &a.trace, &a.recording.files())?;
     let progress = Progress::reading("reading", &options.meter);
     let recording = Recording::open(&a.trace, &options)?;
     let mut packed = recording.packed()?;

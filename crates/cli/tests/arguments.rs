@@ -90,6 +90,35 @@ fn two_results_that_are_one_file_are_refused_before_the_work() {
 }
 
 #[test]
+fn what_a_command_reads_is_not_written_over_even_when_asked_to() {
+    let desk = Desk::new();
+    for (from, to) in [("mixed.dat", "m.dat"), ("mixed.toml", "m.toml")] {
+        fs::copy(data(from), desk.path(to)).unwrap();
+    }
+    let [mine, machine] = ["mine.c", "machine.toml"].map(|name| {
+        fs::write(desk.path(name), "mine").unwrap();
+        name
+    });
+    let text = ["--to", "text", "--force", "-o"];
+    for (args, what) in [
+        ([&["convert", "m.dat"], &text[..], &["m.dat"]].concat(), "the trace itself"),
+        ([&["convert", "m.dat"], &text[..], &["m.toml"]].concat(), "what belongs to the trace"),
+        (vec!["tape", "m.dat", "--force", "-o", "m.toml"], "what belongs to the trace"),
+        (
+            ["convert", "m.dat", "-g", "./mine.c:x=1", "--to", "perfetto", "--force", "-o", mine].to_vec(),
+            "what the command reads",
+        ),
+        (
+            [&["convert", "m.dat", "-g", "menu", "--recorded-on", machine], &text[..], &[machine]].concat(),
+            "what the command reads",
+        ),
+    ] {
+        desk.refused(&args, &[&format!("is {what}, which would be lost")]);
+    }
+    assert_eq!([mine, machine].map(|name| fs::read_to_string(desk.path(name)).unwrap()), ["mine", "mine"]);
+}
+
+#[test]
 fn one_file_given_twice_is_refused() {
     let desk = Desk::new();
     let golden = data("golden/closed/teo-6.3/intel_skl__util__hz1000__s7073.csv.gz");

@@ -89,16 +89,27 @@ pub fn check_writable(path: &Path) -> Result<(), WriteError> {
     })
 }
 
-/// [`check_new`] of a file that is made of `trace`, which is not overwritten even by `force`.
+/// [`check_new`] of a file that is made of `trace` and of `others`, where they are files, too: none of them, nor a file that belongs to
+/// the trace, is overwritten even by `force`.
 ///
 /// # Errors
 /// [`WriteError`] when it cannot be written, or may not be.
-pub fn check_new_from(path: &Path, force: bool, trace: &Path) -> Result<(), WriteError> {
+pub fn check_new_from(path: &Path, force: bool, trace: &Path, others: &[&Path]) -> Result<(), WriteError> {
     check_new(path, force)?;
     let inode = |p: &Path| fs::metadata(p).ok().map(|m| (m.dev(), m.ino()));
-    if inode(path).is_some_and(|of| inode(trace) == Some(of)) {
-        let why = "is the trace itself, which would be lost; name another file";
-        return Err(WriteError::Refused(format!("{}: {why}", path.display())));
+    let Some(of) = inode(path) else { return Ok(()) };
+    let refuse = |what: &str| {
+        let why = format!("{}: is {what}, which would be lost; name another file", path.display());
+        Err(WriteError::Refused(why))
+    };
+    if inode(trace) == Some(of) {
+        return refuse("the trace itself");
+    }
+    if ["toml", "inputs.csv"].iter().any(|end| inode(&trace.with_extension(end)) == Some(of)) {
+        return refuse("what belongs to the trace");
+    }
+    if others.iter().any(|other| inode(other) == Some(of)) {
+        return refuse("what the command reads");
     }
     Ok(())
 }
