@@ -165,7 +165,7 @@ struct Found {
     many: bool,
     /// A recording begins before the next event.
     begins: Option<(u64, u64)>,
-    /// How many begin.
+    /// How many recordings begin in the text.
     recordings: u64,
     last_ns: Option<u64>,
 }
