@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use idlewise_model::{Event, HIGHEST_CPU, Health, HealthKind, LATEST_NS};
+use idlewise_model::{Event, EventKind, HIGHEST_CPU, Health, HealthKind, LATEST_NS};
 
 use crate::kernel::clock::seconds;
 use crate::kernel::order::Little;
@@ -34,6 +34,10 @@ impl<'a> Events<'a> {
     /// an array of billions.
     #[cold]
     fn leave_out(&mut self, event: &Event) {
+        // A reader's own, and counted where it made it.
+        if matches!(event.kind, EventKind::Lost { .. }) {
+            return;
+        }
         let learned = match &mut self.source {
             Source::Ring(ring) => ring.learned_mut(),
             Source::Other(stream) => stream.learned_mut(),
