@@ -92,19 +92,19 @@ class Unreachable(distributed.WorkerPlugin if not MISSING else object):  # type:
     def setup(self, worker: Any) -> None:
         from idlewise import _dask_worker
 
-        right = self.right = _dask_worker._get
+        right = self.right = _dask_worker._copied
 
-        def get(fs: Any, path: str, to: str, where: str) -> None:
+        def copied(fs: Any, path: str, to: str, most: int) -> int | None:
             if path.endswith(self.file):
-                raise _dask_worker.Unreachable(f"{where}: TimeoutError: nobody answers")
-            right(fs, path, to, where)
+                raise TimeoutError("nobody answers")
+            return right(fs, path, to, most)
 
-        _dask_worker._get = get
+        _dask_worker._copied = copied
 
     def teardown(self, worker: Any) -> None:
         from idlewise import _dask_worker
 
-        _dask_worker._get = self.right
+        _dask_worker._copied = self.right
 
 
 class WithoutACluster(unittest.TestCase):
@@ -257,7 +257,7 @@ class OnACluster(unittest.TestCase):
             with warnings.catch_warnings(record=True) as said:
                 warnings.simplefilter("always")
                 result = self.sweep("s3://idlewise/recordings", storage=options)
-            refused = "s3://idlewise/recordings/sleeploop.dat: TimeoutError: nobody answers"
+            refused = "s3://idlewise/recordings/sleeploop.dat: nobody answers"
             [warning] = [str(w.message) for w in said if "sleeploop" in str(w.message)]
             self.assertRegex(warning, rf"^{refused}{where}: left out$")
             self.assertIn(refused, [left["why"] for left in result["left_out"]])
