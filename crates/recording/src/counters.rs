@@ -230,8 +230,9 @@ impl CounterCheck {
     /// Compares no misses where the kernel counted some and the trace has none.
     fn leave_out_misses(&mut self) {
         let states = || self.cpus.iter().flat_map(|cpu| &cpu.states);
-        let kernel: u64 = states().flat_map(|s| [s.above.kernel, s.below.kernel]).flatten().sum();
-        let trace: u64 = states().flat_map(|s| [s.above.trace, s.below.trace]).flatten().sum();
+        let sum = u64::saturating_add;
+        let kernel: u64 = states().flat_map(|s| [s.above.kernel, s.below.kernel]).flatten().fold(0, sum);
+        let trace: u64 = states().flat_map(|s| [s.above.trace, s.below.trace]).flatten().fold(0, sum);
         if trace > 0 || kernel <= FEW_ENTRIES {
             return;
         }

@@ -302,11 +302,12 @@ impl<'a> Survey<'a> {
         let counted = self.jiffies_seen.and_then(|[(from_ns, from), (to_ns, to)]| {
             hz_by_jiffies(monotonic(to_ns) - monotonic(from_ns), to.checked_sub(from)?)
         });
-        let counted = counted.map(|hz| {
+        let counted = counted.and_then(|hz| {
             let period_ns = TickGrid::period_of(hz);
             let behind = |(ts, now): &(u64, u64)| monotonic(*ts) - i128::from(*now) * i128::from(period_ns);
-            let earliest = self.jiffies.iter().map(behind).min().unwrap_or_default();
-            TickGrid { period_ns, phase_ns: earliest.rem_euclid(i128::from(period_ns)) as u64 }
+            let seen = self.jiffies.iter().chain(self.jiffies_seen.iter().flatten());
+            let earliest = seen.map(behind).min()?;
+            Some(TickGrid { period_ns, phase_ns: earliest.rem_euclid(i128::from(period_ns)) as u64 })
         });
         find_grids(&mut f, counted, machine.hz);
         let period = f.grids.values().next().map_or(TickGrid::period_of(250), |g| g.period_ns);

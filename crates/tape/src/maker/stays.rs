@@ -215,8 +215,8 @@ impl Stay {
 /// to leave.
 fn tick_behind(grid: TickGrid, start_ns: u64, latest_ns: u64, declared_ns: u64) -> Option<u64> {
     let tick = grid.at_or_before(latest_ns);
-    let window_ns = declared_ns + TICK_SLACK_NS;
+    let window_ns = declared_ns.saturating_add(TICK_SLACK_NS);
     // Within a large part of the period other timers come by chance.
-    let tells = window_ns * FEW_BY_CHANCE <= grid.period_ns;
+    let tells = window_ns.saturating_mul(FEW_BY_CHANCE) <= grid.period_ns;
     (tells && tick >= start_ns && latest_ns - tick <= window_ns).then_some(tick)
 }
