@@ -609,7 +609,7 @@ pub(crate) struct RecordingArgs {
 }
 
 impl RecordingArgs {
-    /// What may be files.
+    /// Values that may name files.
     pub(crate) fn files(&self) -> Vec<&Path> {
         [&self.recorded_on, &self.sysfs].into_iter().flatten().map(Path::new).collect()
     }

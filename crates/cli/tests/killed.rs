@@ -160,7 +160,7 @@ fn the_benchmark_of_a_killed_session_ends_with_it() {
     });
 }
 
-/// What a compiler reads may never come.
+/// A file that a compiler reads may never come.
 #[test]
 fn the_compiler_of_a_killed_command_ends_with_it() {
     let folder = tempfile::tempdir().unwrap();

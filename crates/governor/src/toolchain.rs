@@ -100,7 +100,7 @@ impl Toolchain {
 struct Guard(Option<Child>);
 
 impl Guard {
-    /// That of the process group `group`; where there is no shell, there is none.
+    /// A guard of the process group `group`; one that does nothing where there is no shell.
     fn of(group: u32) -> Self {
         let mut shell = Command::new("/bin/sh");
         shell.args(["-c", "read -r done || kill -s KILL -- \"-$0\"", &group.to_string()]);

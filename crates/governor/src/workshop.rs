@@ -28,7 +28,7 @@ const LARGEST: u64 = 16 << 20;
 /// Bytes of a compiled governor: those of kernels have some 20,000.
 const LARGEST_OBJECT: u64 = 64 << 20;
 
-/// What is wrong with a header from elsewhere.
+/// The fault of a header from elsewhere.
 const NOT_ITS_OWN: &str = "neither next to the governor nor one of idlewise's headers";
 
 const DAY: Duration = Duration::from_secs(86_400);
@@ -384,8 +384,8 @@ fn write_entry(path: &Path, object: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// What runs left that were ended while they compiled, and trees of kernels that were not used for [`TREES_KEPT`]; what is younger
-/// may still be in use.
+/// Removes what runs left that were ended while they compiled, and trees of kernels that were not used for [`TREES_KEPT`]; what is
+/// younger may still be in use.
 fn remove_left_over(cache: &Path) {
     for entry in fs::read_dir(cache).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -537,7 +537,7 @@ impl Bench<'_> {
         for problem in &mut problems {
             let file = Path::new(&problem.file);
             if file.is_absolute() && file != source.file && !source.may_include(file) {
-                // What the compiler says may be its content.
+                // The message may quote it.
                 NOT_ITS_OWN.clone_into(&mut problem.what);
                 problem.line = 0;
             }

@@ -64,7 +64,7 @@ fn what_no_list_of_files_would_have_is_refused() {
     assert!(said.contains("a file with a line break in its name"), "{said}");
 }
 
-/// What a compiler says of a file may be what that file holds.
+/// A compiler's message may quote the file.
 #[test]
 fn no_word_of_a_file_elsewhere_is_shown() {
     let elsewhere = tempfile::NamedTempFile::new().unwrap();
@@ -580,7 +580,7 @@ fn types_that_hold_each_other_without_bound_are_not_followed() {
         let slot = instance.add_cpu(5, &common::table(), 1024)?;
         Ok(instance.memory(slot))
     });
-    // What is left of it costs little.
+    // The rest costs little.
     assert!(format!("{memory:?}").len() < 20_000_000);
 }
 

@@ -49,16 +49,16 @@ impl Guard {
         // The guard lives as long as the session: no other has its number meanwhile.
         let mark = format!("{}-{}", self.process.id(), self.announced);
         command.env(MARK, &mark);
-        self.tell(STARTS, &mark);
+        self.send(STARTS, &mark);
     }
 
     /// Has it kill the process `pid` when the session dies; or none from now on.
     pub(super) fn watch(&mut self, pid: Option<u32>) {
         let process = pid.and_then(Process::of).map(Process::words).unwrap_or_default();
-        self.tell(RUNS, &process);
+        self.send(RUNS, &process);
     }
 
-    fn tell(&mut self, word: &str, what: &str) {
+    fn send(&mut self, word: &str, what: &str) {
         if let Some(pipe) = &mut self.process.stdin {
             // A guard that died before watches nothing; what the session changed is restored by the next one.
             let _ = writeln!(pipe, "{word} {what}");

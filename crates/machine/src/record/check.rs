@@ -176,13 +176,9 @@ impl CpuRecorded {
                 .states
                 .iter()
                 .filter(|s| !s.usage.same())
-                .map(|s| {
-                    format!(
-                        "{} {} by the kernel, {} in the trace",
-                        s.name,
-                        s.usage.kernel.unwrap_or(0),
-                        s.usage.trace.unwrap_or(0)
-                    )
+                .filter_map(|s| {
+                    let (kernel, trace) = s.usage.kernel.zip(s.usage.trace)?;
+                    Some(format!("{} {kernel} by the kernel, {trace} in the trace", s.name))
                 })
                 .collect();
             (!differ.is_empty()).then(|| format!("entries differ: {}", differ.join("; ")))

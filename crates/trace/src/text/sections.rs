@@ -31,7 +31,7 @@ pub(super) struct Section {
     last_ns: u64,
     /// What of each CPU other sections have, up to this time, ns.
     pub(super) seen_ns: BTreeMap<u32, u64>,
-    /// CPUs of which nobody knows what they did just before it.
+    /// CPUs of which the events just before it may be missing.
     pub(super) unknown_before: Vec<u32>,
 }
 

@@ -154,7 +154,7 @@ impl<'a> TextEvents<'a> {
                 }
                 // Sections know it themselves.
                 LineKind::Begin if merged => continue,
-                // Nobody knows what happened between two recordings that were put into one file.
+                // Events are missing between two recordings that were put into one file.
                 LineKind::Begin => {
                     self.begin(number);
                     continue;
