@@ -45,8 +45,14 @@ void *memmove(void *to, const void *from, size_t size)
 
 void *memset(void *to, int byte, size_t size)
 {
+	unsigned long word = (unsigned char)byte * (~0UL / 0xff);
 	char *t = to;
 
+	for (; size >= sizeof(word); size -= sizeof(word)) {
+		__builtin_memcpy(t, &word, sizeof(word));
+		t += sizeof(word);
+		HIDDEN_FROM_COMPILER(t);
+	}
 	for (; size; size--) {
 		*t++ = byte;
 		HIDDEN_FROM_COMPILER(t);
@@ -57,7 +63,18 @@ void *memset(void *to, int byte, size_t size)
 int memcmp(const void *a, const void *b, size_t size)
 {
 	const unsigned char *x = a, *y = b;
+	unsigned long v, w;
 
+	/* As long as words are equal. */
+	for (; size >= sizeof(v); size -= sizeof(v)) {
+		__builtin_memcpy(&v, x, sizeof(v));
+		__builtin_memcpy(&w, y, sizeof(w));
+		if (v != w)
+			break;
+		x += sizeof(v);
+		y += sizeof(w);
+		HIDDEN_FROM_COMPILER(x);
+	}
 	for (; size; size--, x++, y++) {
 		if (*x != *y)
 			return *x - *y;

@@ -878,6 +878,7 @@ def review(
     platform: Value | None = None,
     recorded_on: Value | None = None,
     repeat: Value | None = None,
+    workload: Value | Iterable[Value] | None = None,
     sequences: Value | None = None,
     no_simulation: bool = False,
     boot: Value | None = None,
@@ -903,6 +904,7 @@ def review(
     recorded_on: The machine that was recorded, of recordings that lack it
     repeat: Simulate each workload that ships with idlewise so often, with other
         seeds [default: 5]
+    workload: Simulate only these of those workloads [default: all]
     sequences: Check each version with so many random sequences. On each of the
         machines that `idlewise check` has, which draws as many. Fewer take less
         time, and can miss a fault. [default: 8]
@@ -931,6 +933,7 @@ def review(
             "--platform": (platform, "commas"),
             "--recorded-on": (recorded_on, "commas"),
             "--repeat": (repeat, "commas"),
+            "--workload": (workload, "commas"),
             "--sequences": (sequences, "commas"),
             "--no-simulation": no_simulation,
             "--boot": (boot, "commas"),

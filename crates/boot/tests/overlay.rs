@@ -168,32 +168,12 @@ fn a_tree_of_the_users_is_not_changed_unasked() {
     assert!(KernelTree::of_user(tree.path()).is_err());
 }
 
-#[test]
-fn the_overlay_compiles_in_linux_6_12_without_a_warning() {
-    let Some((lab, tree)) = compiles_without_a_warning("6.12") else { return };
-    // Once is enough for what depends little on the kernel.
-    compile_a_users_governor(&tree, &lab);
-    check_style(tree.folder());
-}
-
-#[test]
-fn the_overlay_compiles_in_linux_7_3_without_a_warning() {
-    let archive = std::env::var_os("IDLEWISE_KERNEL_SOURCES").map(PathBuf::from);
-    let archive = archive.map(|folder| folder.join("linux-source-7.3.tar.xz"));
-    let unpacked =
-        std::env::var_os("IDLEWISE_LAB").map(|lab| Path::new(&lab).join("source/linux-source-7.3"));
-    if !archive.into_iter().chain(unpacked).any(|path| path.exists()) {
-        eprintln!("skipped: no archive linux-source-7.3.tar.xz (tools/kernel-sources.sh says why)");
-        return;
-    }
-    compiles_without_a_warning("7.3");
-}
-
 /// In Debian's tree, with every warning that the kernel's build knows; and sparse, where it is installed.
-fn compiles_without_a_warning(version: &str) -> Option<(LabFolder, KernelTree)> {
+#[test]
+fn the_overlay_compiles_in_a_kernel_without_a_warning() {
     let Some(lab) = std::env::var_os("IDLEWISE_LAB") else {
         eprintln!("skipped: IDLEWISE_LAB names no folder for a kernel tree (make test sets it)");
-        return None;
+        return;
     };
     let missing = ["aarch64-linux-gnu-gcc", "bison", "flex", "bc"].into_iter().find(|t| {
         !Command::new("sh")
@@ -203,11 +183,19 @@ fn compiles_without_a_warning(version: &str) -> Option<(LabFolder, KernelTree)> 
     });
     if let Some(tool) = missing {
         eprintln!("skipped: {tool} is not installed");
-        return None;
+        return;
     }
-    let lab = LabFolder::open(Some(Path::new(&lab))).unwrap();
-    let tree = KernelTree::of_debian(&lab, version, &Nobody).unwrap();
-    let build = Build::new(&tree, Configuration::Small, &lab, None, &Nobody).unwrap();
+    for version in idlewise_checkout::kernels_to_compile_in(Path::new(&lab)) {
+        let lab = LabFolder::open(Some(Path::new(&lab))).unwrap();
+        let tree = KernelTree::of_debian(&lab, version, &Nobody).unwrap();
+        compiles_without_a_warning(&lab, &tree);
+        compile_a_users_governor(&tree, &lab);
+        check_style(tree.folder());
+    }
+}
+
+fn compiles_without_a_warning(lab: &LabFolder, tree: &KernelTree) {
+    let build = Build::new(tree, Configuration::Small, lab, None, &Nobody).unwrap();
     // What was compiled before would not warn again.
     let compiled = build.folder().join("drivers/cpuidle/governors/idlewise");
     assert!(!compiled.exists() || fs::remove_dir_all(&compiled).is_ok());
@@ -216,8 +204,6 @@ fn compiles_without_a_warning(version: &str) -> Option<(LabFolder, KernelTree)> 
     assert!(ours.is_empty(), "{ours:#?}");
     compile_outside_of_the_tree(&build);
     compile_the_patch_of_one_governor(&build, tree.folder());
-    drop(build);
-    Some((lab, tree))
 }
 
 /// The files that a patch adds to Debian's Kconfig and Makefile, as the kernel would compile them.

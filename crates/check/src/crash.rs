@@ -4,7 +4,7 @@
 use idlewise_governor::{Governor, GovernorError};
 
 use crate::Property;
-use crate::hunt::{Found, LENGTH, Sequences, beginning};
+use crate::hunt::{Found, Sequences, until_it_fails};
 use crate::machine::Machine;
 use crate::shrink::shrink_within;
 use crate::step::Step;
@@ -31,26 +31,17 @@ pub(crate) fn crash(
     // One that does not return is waited for each time.
     let is_stuck = matches!(error, GovernorError::Stuck { .. });
     let (governor, tries) = if is_stuck { (&governor.with_patience(1), 4) } else { (governor, TRIES) };
-    let plays = |n: u64, played: usize| {
-        governor.run(|loader| beginning(loader, machine, sequences.seed, n, (played, cpus)))
-    };
-    let numbers = sequences.first..sequences.first + sequences.count;
-    let Some(n) = numbers.into_iter().find(|n| plays(*n, LENGTH).is_err()) else {
-        return found(Vec::new(), error.to_string());
-    };
-    // The number of steps that it survives: `low` is known to pass, `high` is not.
-    let (mut low, mut high) = (0, LENGTH);
-    let mut steps = match plays(n, 0) {
-        Ok(steps) => steps,
+    let mut steps = Vec::new();
+    let failed = (sequences.first..sequences.first + sequences.count).find_map(|n| {
+        steps.clear();
+        let seed = (sequences.seed, n);
+        governor.run(|loader| until_it_fails(loader, machine, seed, cpus, &mut steps)).err()
+    });
+    match failed {
+        None => return found(Vec::new(), error.to_string()),
         // It does not even come to the first step.
-        Err(e) => return found(Vec::new(), e.to_string()),
-    };
-    while high - low > 1 {
-        let middle = low.midpoint(high);
-        match plays(n, middle) {
-            Ok(more) => (low, steps) = (middle, more),
-            Err(_) => high = middle,
-        }
+        Some(e) if steps.is_empty() => return found(steps, e.to_string()),
+        Some(_) => {}
     }
     let fails = |steps: &[Step]| {
         governor.run(|loader| {

@@ -232,23 +232,22 @@ fn property_of(kind: FaultKind) -> Property {
     }
 }
 
-/// Plays the first `played` steps of a sequence and gives them and the next one, which is not played.
-pub(crate) fn beginning(
+/// The steps of a sequence up to the one with which the governor fails, which is the last; all where it does not.
+pub(crate) fn until_it_fails(
     loader: &Loader<'_>,
     machine: &Machine,
-    seed: u64,
-    n: u64,
-    (played, cpus): (usize, u64),
-) -> Result<Vec<Step>, GovernorError> {
+    (seed, n): (u64, u64),
+    cpus: u64,
+    steps: &mut Vec<Step>,
+) -> Result<(), GovernorError> {
     let mut world = World::new(loader, machine)?;
     let mut draw = Draw::new(machine, seed, n);
-    let mut steps = Vec::new();
-    for _ in 0..played {
+    while steps.len() < LENGTH && !loader.has_failed() {
         let step = draw.step(cpus);
         let decision = world.step(&step);
+        world.settle();
         draw.saw(&decision);
         steps.push(step);
     }
-    steps.push(draw.step(cpus));
-    Ok(steps)
+    Ok(())
 }

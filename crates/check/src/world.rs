@@ -106,6 +106,11 @@ impl<'m> World<'m> {
         self.cpus[at].step(&mut chooser, step)
     }
 
+    /// Waits for the end of the last step's reflect, which else has its time until the next step.
+    pub(crate) fn settle(&mut self) {
+        self.instance.device(self.slots[0]);
+    }
+
     /// Plays `steps` from the start.
     pub(crate) fn play(&mut self, steps: &[Step]) -> Vec<Decision> {
         self.restart();

@@ -4,7 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use idlewise_check::{CheckReport, CheckRequest, Property, Verdict, check};
+use idlewise_check::{CheckReport, CheckRequest, Property, SEQUENCES, Verdict, check};
+use idlewise_checkout::thorough;
 use idlewise_governor::{Governor, GovernorSource, Spec, Workshop};
 use tempfile::TempDir;
 
@@ -92,7 +93,8 @@ impl Bench {
     }
 
     pub(crate) fn open(&self, path: &Path) -> Governor {
-        let workshop = Workshop::from_env().with_cache(&self.folder.path().join("cache"));
+        let workshop =
+            Workshop::from_env().with_cache(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("governors"));
         let source = GovernorSource::named_by_user(Spec::new(path.to_str().unwrap()));
         Governor::open_in(&source, &workshop).unwrap_or_else(|e| panic!("{e}"))
     }
@@ -112,8 +114,14 @@ pub(crate) fn all(governor: &Governor) -> CheckReport {
 
 /// Checks `properties`, in one round.
 pub(crate) fn some(governor: &Governor, properties: &[Property]) -> CheckReport {
+    on(governor, properties, 1)
+}
+
+/// The same on so many sequences of each machine, where not all are asked for.
+pub(crate) fn on(governor: &Governor, properties: &[Property], sequences: u64) -> CheckReport {
+    let sequences = if thorough() { SEQUENCES } else { sequences };
     let request =
-        CheckRequest { governor: governor.clone(), properties: properties.to_vec(), seed: 1, sequences: 2 };
+        CheckRequest { governor: governor.clone(), properties: properties.to_vec(), seed: 1, sequences };
     check(&request, |_| false).unwrap_or_else(|e| panic!("{e}"))
 }
 

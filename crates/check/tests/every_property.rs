@@ -38,7 +38,7 @@ fn nothing_is_found_in_a_governor_that_has_them_all() {
     }
     assert_eq!(with(&report, Verdict::Held), Property::ALL, "{:?}", report.findings);
     assert!(!report.has_findings() && report.kunit.is_none());
-    assert!(report.decisions > 100_000, "{}", report.decisions);
+    assert!(report.decisions > 50_000, "{}", report.decisions);
 }
 
 #[test]
@@ -102,7 +102,9 @@ fn a_crash() {
 
 #[test]
 fn an_endless_loop() {
-    let report = all(&Bench::new().made(select("while (limit_ns == 0)\n\t\tbarrier();")).with_patience(1));
+    // On one machine: each is waited for.
+    let forever = select("while (limit_ns == 0 && drv->state_count == 5)\n\t\tbarrier();");
+    let report = all(&Bench::new().made(forever).with_patience(1));
     assert_eq!(with(&report, Verdict::Violated), [Property::Crash]);
     assert!(report.findings[0].what.contains("does not return"), "{:?}", report.findings);
 }

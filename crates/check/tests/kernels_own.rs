@@ -12,7 +12,7 @@ use idlewise_checkout::some_of;
 use idlewise_governor::{Governor, GovernorSource, Spec};
 use idlewise_testkit::kernel_trees::tree;
 
-use crate::bench::{Bench, all, some, with};
+use crate::bench::{Bench, on, with};
 
 const GOVERNORS: &str = "drivers/cpuidle/governors";
 
@@ -42,7 +42,7 @@ fn faulty_and_mended(bench: &Bench, path: &Path, faulty: &str, mended: &str) -> 
 }
 
 fn check_only(bench: &Bench, path: &Path, property: Property) -> CheckReport {
-    some(&bench.open(path), &[property])
+    on(&bench.open(path), &[property], 2)
 }
 
 /// `property` is violated in the faulty file in a sequence of one idle period, and held in the mended one.
@@ -129,7 +129,7 @@ fn what_is_known_of_each_kernels_files() {
     for (kernel, governor, violated) in some_of(known.to_vec(), 4) {
         let Some(path) = file(kernel, governor) else { continue };
         let source = GovernorSource::named_by_user(Spec::new(path.to_str().unwrap()));
-        let report = all(&Governor::open(&source).unwrap());
+        let report = on(&Governor::open(&source).unwrap(), &Property::ALL, 2);
         let violated: Vec<Property> = violated
             .iter()
             .copied()

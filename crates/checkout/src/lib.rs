@@ -30,6 +30,22 @@ pub fn some_of<T>(cases: Vec<T>, few: usize) -> Vec<T> {
     cases.into_iter().enumerate().filter(|(i, _)| taken(*i)).map(|(_, case)| case).collect()
 }
 
+/// The versions of Debian's kernels in whose tree a test compiles: the newest whose archive is in `IDLEWISE_KERNEL_SOURCES`, or unpacked
+/// in the folder of the lab already; all of them where [`thorough`]. Without one, 6.12, which the lab then fetches.
+pub fn kernels_to_compile_in(lab: &Path) -> Vec<&'static str> {
+    let sources = std::env::var_os("IDLEWISE_KERNEL_SOURCES").map(PathBuf::from);
+    let is_there = |version: &&str| {
+        let name = format!("linux-source-{version}");
+        let archive = sources.iter().map(|folder| folder.join(format!("{name}.tar.xz")));
+        archive.chain([lab.join("source").join(&name)]).any(|path| path.exists())
+    };
+    let there: Vec<&str> = ["7.3", "6.12"].into_iter().filter(is_there).collect();
+    match there.len() {
+        0 => vec!["6.12"],
+        all => there[..if thorough() { all } else { 1 }].to_vec(),
+    }
+}
+
 /// The number in an environment variable that a benchmark is set by.
 pub fn setting(name: &str, default: usize) -> usize {
     std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)

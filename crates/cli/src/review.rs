@@ -39,6 +39,9 @@ pub(crate) struct ReviewArgs {
     /// Simulate each workload that ships with idlewise so often, with other seeds
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub(crate) repeat: u64,
+    /// Simulate only these of those workloads [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "no_simulation")]
+    pub(crate) workload: Vec<String>,
     /// Check each version with so many random sequences
     ///
     /// On each of the machines that `idlewise check` has, which draws as many. Fewer take less time, and can miss a fault.
@@ -92,6 +95,7 @@ pub(crate) fn run(a: &ReviewArgs) -> Done {
         platform: a.platform.clone(),
         recorded_on: a.recorded_on.clone(),
         repeat: if a.no_simulation { 0 } else { a.repeat },
+        workloads: a.workload.clone(),
         check_sequences: Some(a.sequences),
         boot: a.boot.clone(),
         fail_if: a.fail_if.clone(),

@@ -208,8 +208,9 @@ fn a_kunit_test_compiles_in_a_kernel_without_a_warning() {
         eprintln!("skipped: {tool} is not installed");
         return;
     }
+    let version = idlewise_checkout::kernels_to_compile_in(Path::new(&lab))[0];
     let lab = LabFolder::open(Some(Path::new(&lab))).unwrap();
-    let tree = KernelTree::of_debian(&lab, "6.12", &Nobody).unwrap();
+    let tree = KernelTree::of_debian(&lab, version, &Nobody).unwrap();
     let build = Build::new(&tree, Configuration::Small, &lab, None, &Nobody).unwrap();
     build.compile_overlay().unwrap();
     let copy = tempfile::tempdir().unwrap();

@@ -29,7 +29,7 @@ fn on_a_quiet_machine_a_faster_governor_is_found_and_one_that_is_the_same_is_not
     let Some(this) = Machine::this(&[Need::Governors]) else { return };
     let before = this.state();
     let faster = "haltpoll,haltpoll:guest_halt_poll_ns=200000";
-    let load = ["--load", "ping-pong", "--seconds", "1", "--repeat", "6"];
+    let load = ["--load", "ping-pong", "--seconds", "1", "--repeat", "5"];
     let (out, json) = ab(&this, &[&["--governor", faster], &load[..]].concat());
     assert_eq!(this.state(), before);
     assert_eq!(out.status.code(), Some(0));
@@ -48,7 +48,7 @@ fn on_a_quiet_machine_a_faster_governor_is_found_and_one_that_is_the_same_is_not
 /// One false finding in twenty is what 5 % promise: three in a row are not chance.
 fn differs_from_itself(machine: &Machine, load: &[&str]) {
     let found = (0..3).all(|_| {
-        let aa = ["--governor", "haltpoll", "--aa", "--repeat", "5"];
+        let aa = ["--governor", "haltpoll", "--aa", "--repeat", "4"];
         let (out, json) = ab(machine, &[&aa, load].concat());
         assert_eq!(out.status.code() == Some(1), json["aa"] != serde_json::json!([]));
         json["aa"] != serde_json::json!([])

@@ -36,7 +36,8 @@ const DOCUMENTS: [(&str, Part); 20] = [
 const HEADED: [&str; 3] = [" replay -v ", " compare -v ", " explain "];
 
 /// Commands that take long; `make thorough` compares what they print.
-const LONG: [&str; 3] = [
+const LONG: [&str; 4] = [
+    "idlewise bisect teo-6.6 teo ../shared/traces/mt8196/",
     "idlewise review docs/guide/example/patient.mbox ",
     "idlewise review docs/guide/example/eco.mbox ",
     "idlewise bisect teo-6.6 teo-fixed corpus ",

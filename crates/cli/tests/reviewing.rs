@@ -49,7 +49,8 @@ static MAIL: LazyLock<[String; 2]> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
     let markdown = folder.path().join("review.md");
     let also = ["--also", markdown.to_str().unwrap()];
-    let out = example(&[&["--format", "mail", "--repeat", "1"], &also[..]].concat());
+    let few = ["--format", "mail", "--repeat", "1", "--workload", "frames,timer"];
+    let out = example(&[&few[..], &also[..]].concat());
     [words(&out.stdout), fs::read_to_string(markdown).unwrap()]
 });
 
@@ -88,7 +89,9 @@ fn a_mail_says_what_its_numbers_are_and_where_they_are_from() {
     let left_out = "rows of which nothing is shown are left out";
     assert!(!mail.contains(left_out) && mail.contains("one run has no interval (?)"), "{mail}");
     assert!(markdown.contains("How to read this:"), "{markdown}");
-    let table = words(&one_version(&["--repeat", "2"]).output().unwrap().stdout).replace('\n', " ");
+    let table =
+        words(&one_version(&["--repeat", "2", "--workload", "frames,timer"]).output().unwrap().stdout)
+            .replace('\n', " ");
     assert!(table.contains(left_out) && !table.contains("How to read this"), "{table}");
 }
 
@@ -262,6 +265,7 @@ fn the_script_for_a_ci_judges_a_branch() {
         let mut command = Command::new(root().join("contrib/ci/review.sh"));
         command.current_dir(tree.path()).env("PATH", &path).env("GITHUB_STEP_SUMMARY", &summary);
         command.arg(range).arg(root().join("tests/data/mixed.dat")).args(["-p", "pixel6", "--no-simulation"]);
+        command.args(["--sequences", "1"]);
         command.args(more).output().unwrap()
     };
     let out = script("base..master", &[]);

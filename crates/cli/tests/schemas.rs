@@ -161,16 +161,33 @@ pub(crate) fn fits(result: &Value) {
         less.as_object_mut().unwrap().shift_remove(name.as_str().unwrap());
         assert!(check(&schema, &less).unwrap_err().contains(&format!("no {name}")), "{form}");
     }
+    let mut small = result.clone();
+    shorten(&mut small);
+    assert_eq!(check(&schema, &small), Ok(()), "{form}");
     let mut places = Vec::new();
-    objects(result, String::new(), &mut places);
+    objects(&small, String::new(), &mut places);
     for place in places {
-        let mut more = result.clone();
-        more.pointer_mut(&place).unwrap()["mood"] = true.into();
-        assert!(check(&schema, &more).is_err(), "{form}: {place}.mood is allowed");
+        small.pointer_mut(&place).unwrap()["mood"] = true.into();
+        assert!(check(&schema, &small).is_err(), "{form}: {place}.mood is allowed");
+        small.pointer_mut(&place).unwrap().as_object_mut().unwrap().shift_remove("mood");
     }
     let mut other = result.clone();
     other["schema"] = "idlewise.other/1".into();
     assert!(check(&schema, &other).unwrap_err().contains("$.schema: not"), "{form}");
+}
+
+/// Takes most elements off long lists: each is as the first.
+fn shorten(value: &mut Value) {
+    match value {
+        Value::Object(fields) => fields.values_mut().for_each(shorten),
+        Value::Array(all) => {
+            if all.len() > 4 {
+                all.truncate(2);
+            }
+            all.iter_mut().for_each(shorten);
+        }
+        _ => {}
+    }
 }
 
 /// Where a result has objects; of a list the first element speaks for all.
@@ -244,6 +261,8 @@ fn results_are_what_their_schemas_say() {
             "pixel6",
             "--repeat",
             "2",
+            "--workload",
+            "timer",
             "--sequences",
             "1",
         ],

@@ -43,6 +43,12 @@ impl<'a> Loader<'a> {
         self.instance(tick_period_ns, true)
     }
 
+    /// Whether something that was loaded in this run has failed. The run then ends with that, and what is still asked means nothing.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        self.failure.is_kept()
+    }
+
     fn instance(&self, tick_period_ns: u64, explaining: bool) -> Result<Instance, GovernorError> {
         if self.governor.is_of_caller() && !self.in_the_caller {
             return Err(GovernorError::Init {

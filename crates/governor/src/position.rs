@@ -30,6 +30,11 @@ impl Place {
     pub(crate) const LOAD: Self = Self { stage: Stage::Load, cpu: 0, decision: 0 };
     pub(crate) const INIT: Self = Self { stage: Stage::Init, cpu: 0, decision: 0 };
 
+    /// Whether it is one of the calls that a run is made of, which take less than a microsecond.
+    pub(crate) fn is_short(self) -> bool {
+        matches!(self.stage, Stage::Select | Stage::Reflect)
+    }
+
     /// In words, for a sentence that ends with it.
     pub(crate) fn describe(self) -> String {
         let Self { stage, cpu, decision } = self;
@@ -50,6 +55,10 @@ pub(crate) struct FirstFailure(Arc<Mutex<Option<GovernorError>>>);
 impl FirstFailure {
     pub(crate) fn take(&self) -> Option<GovernorError> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    pub(crate) fn is_kept(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
     pub(crate) fn keep(&self, error: GovernorError) {

@@ -122,7 +122,9 @@ impl Process {
             self.seen.set(self.seen.get().saturating_add(1));
         } else {
             self.wait(place);
-            self.stay_together();
+            if place.is_short() {
+                self.stay_together();
+            }
         }
     }
 
@@ -170,7 +172,9 @@ impl Process {
             self.seen.set(1);
         } else {
             self.wait(place);
-            self.stay_together();
+            if place.is_short() {
+                self.stay_together();
+            }
         }
     }
 

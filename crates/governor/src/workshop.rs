@@ -32,8 +32,8 @@ const LARGEST_OBJECT: u64 = 64 << 20;
 const NOT_ITS_OWN: &str = "neither next to the governor nor one of idlewise's headers";
 
 const DAY: Duration = Duration::from_secs(86_400);
-/// How long a tree stays that nobody uses.
-const TREES_KEPT: Duration = Duration::from_secs(30 * 86_400);
+/// How long an object or a tree stays that nobody uses.
+const KEPT: Duration = Duration::from_secs(30 * 86_400);
 
 /// Format of the entries, a part of their names: those of other versions of idlewise are passed over.
 const ENTRIES: &[u8] = b"hash, object";
@@ -191,7 +191,11 @@ impl Workshop {
         let (text, files) = bench.preprocess()?;
         let entry = cache.join(entry_name(source, bench.extra, &toolchain, text));
         let object = match read_entry(&entry) {
-            Some(object) => object,
+            Some(object) => {
+                // Where the cache cannot be written to, it is somebody else's to keep.
+                let _kept = used_now(&entry);
+                object
+            }
             None => {
                 let object = bench.compile(&files)?;
                 write_entry(&entry, &object)
@@ -226,15 +230,7 @@ impl Workshop {
         }
         let folder = self.cache().map_err(wrong)?.join(format!("tree-{:032x}", xxh3_128(&all)));
         let shown = folder.display().to_string();
-        let kept = shim::unpack_files(files, folder).and_then(|folder| {
-            #[expect(
-                clippy::disallowed_methods,
-                reason = "trees that nobody uses for long are removed; no result depends on it"
-            )]
-            let now = SystemTime::now();
-            fs::File::open(&folder)?.set_modified(now)?;
-            Ok(folder)
-        });
+        let kept = shim::unpack_files(files, folder).and_then(|folder| used_now(&folder).map(|()| folder));
         kept.map_err(|e| wrong(format!("{shown}: {e}")))
     }
 
@@ -384,20 +380,32 @@ fn write_entry(path: &Path, object: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes what runs left that were ended while they compiled, and trees of kernels that were not used for [`TREES_KEPT`]; what is
+/// Notes that a file or folder is in use.
+fn used_now(path: &Path) -> io::Result<()> {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "what nobody uses for long is removed; no result depends on it"
+    )]
+    let now = SystemTime::now();
+    fs::File::open(path)?.set_modified(now)
+}
+
+/// Removes what runs left that were ended while they compiled, and objects and trees of kernels that were not used for [`KEPT`]; what is
 /// younger may still be in use.
 fn remove_left_over(cache: &Path) {
     for entry in fs::read_dir(cache).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let name = name.as_encoded_bytes();
-        let kept = match (name.starts_with(b".tmp"), name.starts_with(b"tree-")) {
+        let is_object = name.ends_with(b".governor");
+        let kept = match (name.starts_with(b".tmp"), is_object || name.starts_with(b"tree-")) {
             (true, _) => DAY,
-            (_, true) => TREES_KEPT,
+            (_, true) => KEPT,
             _ => continue,
         };
         let age = entry.metadata().ok().and_then(|about| about.modified().ok()?.elapsed().ok());
         if age > Some(kept) {
-            let _in_use = fs::remove_dir_all(entry.path());
+            let path = entry.path();
+            let _in_use = if is_object { fs::remove_file(path) } else { fs::remove_dir_all(path) };
         }
     }
 }
@@ -645,19 +653,23 @@ mod tests {
     }
 
     #[test]
-    fn trees_that_nobody_uses_go_and_others_stay() {
+    fn objects_and_trees_that_nobody_uses_go_and_others_stay() {
         let cache = tempfile::tempdir().unwrap();
         let workshop = Workshop::from_env().with_cache(cache.path());
         let kept = |text: &str| workshop.keep_tree(&[("a/teo.c", text.as_bytes())]).unwrap();
         #[expect(clippy::disallowed_methods, reason = "a folder is made old")]
-        let old = SystemTime::now() - TREES_KEPT - DAY;
+        let old = SystemTime::now() - KEPT - DAY;
         let age = |folder: &Path| fs::File::open(folder).unwrap().set_modified(old).unwrap();
         let (unused, used) = (kept("one"), kept("two"));
         age(&unused);
         age(&used);
         assert_eq!(kept("two"), used);
+        let objects = ["old.governor", "new.governor"].map(|name| cache.path().join(name));
+        objects.iter().for_each(|path| write_entry(path, b"object").unwrap());
+        age(&objects[0]);
         remove_left_over(cache.path());
         assert!(!unused.exists() && used.join("a/teo.c").exists());
+        assert_eq!(objects.map(|path| path.exists()), [false, true]);
     }
 
     #[test]

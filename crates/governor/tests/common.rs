@@ -82,12 +82,10 @@ impl Bench {
         path
     }
 
-    pub fn cache(&self) -> PathBuf {
-        self.folder.path().join("cache")
-    }
-
+    /// Where objects are kept: in a folder of all tests, which need the same of idlewise's own then.
     pub fn workshop(&self) -> Workshop {
-        Workshop::from_env().with_cache(&self.cache()).with_patience(1)
+        let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("governors");
+        Workshop::from_env().with_cache(&cache).with_patience(1)
     }
 
     pub fn find(&self, path: &Path, params: &str) -> Result<Governor, GovernorError> {

@@ -253,14 +253,15 @@ fn an_object_that_is_kept_needs_no_compiler() {
     let script = format!("#!/bin/sh\necho call >>'{}'\nexec cc \"$@\"\n", log.display());
     let compiler = bench.file("compiler", &script);
     fs::set_permissions(&compiler, fs::Permissions::from_mode(0o755)).unwrap();
-    let workshop = || bench.workshop().with_compiler(compiler.to_str().unwrap());
+    let cache = bench.folder.path().join("cache");
+    let workshop = || bench.workshop().with_cache(&cache).with_compiler(compiler.to_str().unwrap());
     let calls = || fs::read_to_string(&log).unwrap_or_default().lines().count();
     let find = || Governor::open_in(&of_path(&path), &workshop()).unwrap();
     let first = find();
     assert_eq!(calls(), 4, "to see what it includes, to compile the shim and it, and to link");
     assert_eq!(find().source_hash(), first.source_hash());
     assert_eq!(calls(), 5, "it is kept");
-    let entry = fs::read_dir(bench.cache()).unwrap().map(|e| e.unwrap().path());
+    let entry = fs::read_dir(&cache).unwrap().map(|e| e.unwrap().path());
     let entry = entry.into_iter().find(|p| p.extension().is_some_and(|e| e == "governor")).unwrap();
     let whole = fs::read(&entry).unwrap();
     for damaged in [&whole[..whole.len() / 2], &[&whole[..400], b"x", &whole[401..]].concat(), b""] {
@@ -304,9 +305,11 @@ fn many_may_want_the_same_file_at_once() {
 fn a_folder_of_everybodys_is_no_place_for_objects() {
     let bench = Bench::new();
     let path = bench.file("mine.c", &Parts::default().text());
-    fs::create_dir(bench.cache()).unwrap();
-    fs::set_permissions(bench.cache(), fs::Permissions::from_mode(0o777)).unwrap();
-    let said = bench.find(&path, "").unwrap_err().to_string();
+    let cache = bench.folder.path().join("cache");
+    fs::create_dir(&cache).unwrap();
+    fs::set_permissions(&cache, fs::Permissions::from_mode(0o777)).unwrap();
+    let workshop = bench.workshop().with_cache(&cache);
+    let said = Governor::open_in(&of_path(&path), &workshop).unwrap_err().to_string();
     assert!(said.contains("only you can write to") && said.contains("XDG_CACHE_HOME"), "{said}");
 }
 

@@ -8,9 +8,10 @@ use crate::versions::Version;
 
 /// Checks a version; the same request gives the same result. Cost is measured elsewhere, and the same in every run.
 pub(crate) fn of(version: &Version, asked: &ReviewRequest) -> Result<CheckReport, String> {
-    let properties = Property::ALL.into_iter().filter(|p| *p != Property::Cost).collect();
     let governor = version.governor.clone();
     let sequences = asked.check_sequences.unwrap_or(SEQUENCES);
+    let wanted = |p: &Property| sequences > 0 && *p != Property::Cost;
+    let properties = Property::ALL.into_iter().filter(wanted).collect();
     let request = CheckRequest { governor, properties, seed: asked.seed.max(1), sequences };
     check(&request, |_| false).map_err(|e| version.shown(&e.to_string()))
 }

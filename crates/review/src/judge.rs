@@ -31,6 +31,7 @@ pub fn review(
     progress: &(dyn Fn(&str, usize, usize) + Sync),
 ) -> Result<ReviewReport, CommandError> {
     let conditions = conditions::read(&request.fail_if)?;
+    simulated::known(request)?;
     if let Some(missing) = request.recordings.iter().find(|path| !path.exists()) {
         let why = "there is no such file or folder; --recordings names recordings, folders of them, or a corpus (the one that ships with \
                    idlewise is corpus/ of its sources)";

@@ -37,7 +37,10 @@ pub struct ReviewRequest {
     pub recorded_on: Option<String>,
     /// How often to simulate each shipped workload, with other seeds; 0 not at all.
     pub repeat: u64,
-    /// Sequences that `check` draws on each machine; as many as `idlewise check` where nothing is given.
+    /// Those of the shipped workloads that are simulated; all where none is given.
+    pub workloads: Vec<String>,
+    /// Sequences that `check` draws on each machine; as many as `idlewise check` where nothing is given. With 0 it only sees whether a
+    /// version starts.
     pub check_sequences: Option<u64>,
     /// Boot all versions in a real kernel; the folder for the recordings.
     #[serde(serialize_with = "idlewise_recording::json_paths::option")]

@@ -35,7 +35,19 @@ const PERFORMANCE: [(&str, &str); 4] = [
     ("task ", "response p99"),
 ];
 
-/// For each version, the numbers of all workloads against `base`.
+/// Names that are none of a workload's are an error.
+pub(crate) fn known(asked: &ReviewRequest) -> Result<(), CommandError> {
+    let names: Vec<&str> = WORKLOADS.iter().map(|(name, _)| *name).collect();
+    match asked.workloads.iter().find(|name| !names.contains(&name.as_str())) {
+        None => Ok(()),
+        Some(other) => Err(CommandError::conflict(
+            &["--workload"],
+            format!("a review simulates {}, and no workload {other:?}", names.join(", ")),
+        )),
+    }
+}
+
+/// For each version, the numbers of the wanted workloads against `base`.
 pub(crate) fn all(
     lineage: &Lineage,
     base: usize,
@@ -43,7 +55,10 @@ pub(crate) fn all(
     asked: &ReviewRequest,
 ) -> Result<Vec<Vec<SimulatedChange>>, CommandError> {
     let mut out = vec![Vec::new(); lineage.versions.len()];
-    for (workload, platform) in WORKLOADS {
+    let wanted = |(name, _): &(&str, &str)| {
+        asked.workloads.is_empty() || asked.workloads.iter().any(|workload| workload == name)
+    };
+    for (workload, platform) in WORKLOADS.into_iter().filter(wanted) {
         let request = |duration_ns: u64| SimulateRequest {
             workload: workload.to_owned(),
             platform: platform.to_owned(),

@@ -3,7 +3,7 @@
 
 use idlewise_testkit::kernel_trees::tree;
 
-use crate::tree::{Tree, governor, request, reviewed, row};
+use crate::tree::{Tree, checked, governor, reviewed, row};
 
 /// What a series changes in TEO of a kernel: a word of its own, and the number in it.
 fn judged(kernel: &str, old: &str, new: &str) {
@@ -11,7 +11,7 @@ fn judged(kernel: &str, old: &str, new: &str) {
     let tree = Tree::of_kernel(&sources);
     tree.change("teo", old, new, "cpuidle: teo: Change");
     tree.change("teo", new, &format!("/* More. */\n{new}"), "cpuidle: teo: Explain");
-    let report = reviewed(&request(&tree, &["base..master"]));
+    let report = reviewed(&checked(&tree, &["base..master"]));
     assert!(report.base.starts_with(&format!("linux-{kernel}.")), "{}", report.base);
     assert_eq!(governor(&report, "teo").rows.len(), 3, "{kernel}");
     let first = row(&report, "teo", "+1");

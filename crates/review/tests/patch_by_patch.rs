@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Is each patch judged for what it does, whatever form the series has, and is the rest judged where one cannot be?
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::sync::LazyLock;
 
-use idlewise_checkout::root;
+use idlewise_checkout::{root, thorough};
 use idlewise_review::{ProblemKind, ReviewReport, ReviewRequest, Shown};
 
-use crate::tree::{Tree, governor, recordings, refused, request, reviewed, row};
+use crate::tree::{Tree, checked, governor, recordings, refused, request, reviewed, row};
 
 /// Looks half as far ahead.
 const HALF: [&str; 2] = [
@@ -29,14 +31,19 @@ fn branch() -> Tree {
     tree
 }
 
+/// That of the branch.
+static REVIEWED: LazyLock<ReviewReport> = LazyLock::new(|| {
+    let tree = branch();
+    reviewed(&checked(&tree, &["base..master"]))
+});
+
 #[test]
 fn the_patch_that_moves_a_number_is_seen() {
-    let tree = branch();
-    let report = reviewed(&request(&tree, &["base..master"]));
-    let rows: Vec<&str> = governor(&report, "teo").rows.iter().map(|r| r.row.as_str()).collect();
+    let report = &*REVIEWED;
+    let rows: Vec<&str> = governor(report, "teo").rows.iter().map(|r| r.row.as_str()).collect();
     assert_eq!(rows, ["base", "+1", "+2", "+3", "+4"]);
     assert_eq!(report.governors.len(), 1, "menu does not change");
-    let against = |name: &str| row(&report, "teo", name).against_above.as_ref().unwrap();
+    let against = |name: &str| row(report, "teo", name).against_above.as_ref().unwrap();
     assert_eq!((against("+1").differing, against("+1").effects[0].shown), (0, Shown::Same));
     let moved = against("+2");
     assert_eq!((moved.row.as_str(), moved.differing), ("+1", 1));
@@ -44,8 +51,8 @@ fn the_patch_that_moves_a_number_is_seen() {
     // One machine gives no interval.
     assert_eq!((report.on.machines, moved.effects[0].shown), (1, Shown::NoInterval));
     // The code of the second patch again.
-    assert_eq!(row(&report, "teo", "+4").same_as.as_deref(), Some("+2"));
-    let periods = &row(&report, "teo", "+2").periods;
+    assert_eq!(row(report, "teo", "+4").same_as.as_deref(), Some("+2"));
+    let periods = &row(report, "teo", "+2").periods;
     assert!(!periods.is_empty() && periods.len() <= 3, "{periods:?}");
     for p in periods {
         let [before, after] = [&p.before.chosen, &p.after.chosen];
@@ -57,13 +64,12 @@ fn the_patch_that_moves_a_number_is_seen() {
 
 #[test]
 fn a_violation_is_new_where_it_comes_and_mended_where_it_goes() {
-    let tree = branch();
-    let report = reviewed(&request(&tree, &["base..master"]));
+    let report = &*REVIEWED;
     let new: Vec<&str> =
-        row(&report, "teo", "+3").check.as_ref().unwrap().new.iter().map(|f| f.property).collect();
+        row(report, "teo", "+3").check.as_ref().unwrap().new.iter().map(|f| f.property).collect();
     assert_eq!(new, ["latency"]);
     for quiet in ["+1", "+2"] {
-        let check = row(&report, "teo", quiet).check.as_ref().unwrap();
+        let check = row(report, "teo", quiet).check.as_ref().unwrap();
         assert!(check.new.is_empty() && check.not_checked.is_empty(), "{check:?}");
     }
     assert_eq!(report.patches[2].not_judged, ["kernel/other.c"]);
@@ -159,9 +165,10 @@ fn the_same_request_gives_the_same_bytes() {
     let request = ReviewRequest {
         recordings: recordings(),
         repeat: 2,
+        workloads: if thorough() { Vec::new() } else { vec!["frames".to_owned(), "timer".to_owned()] },
         seed: 3,
         fail_if: vec!["energy > +0.1%".to_owned(), "new_findings > 0".to_owned(), "blocks > +50%".to_owned()],
-        ..request(&tree, &["base..master"])
+        ..checked(&tree, &["base..master"])
     };
     let text = |r: &ReviewReport| serde_json::to_string_pretty(r).unwrap();
     let with = |threads| {
@@ -170,7 +177,9 @@ fn the_same_request_gives_the_same_bytes() {
     };
     let first = with(1);
     assert_eq!(text(&first), text(&with(3)));
-    assert!(first.governors[0].rows[2].simulated.len() >= 7, "{:?}", first.governors[0].rows[2].simulated);
+    let simulated = &first.governors[0].rows[2].simulated;
+    let workloads: BTreeSet<&str> = simulated.iter().map(|change| change.workload.as_str()).collect();
+    assert!(workloads.len() == if thorough() { 7 } else { 2 }, "{simulated:?}");
     let checks: Vec<(&str, bool)> = first.checks.iter().map(|c| (c.expression.as_str(), c.failed)).collect();
     assert_eq!(checks, [("energy > +0.1%", true), ("new_findings > 0", true), ("blocks > +50%", false)]);
     // Nothing of where trees are kept.
@@ -284,6 +293,9 @@ fn what_cannot_be_done_says_what_and_what_to_do() {
         ..request(&tree, &["base..master"])
     });
     assert!(said.contains("new_findings"), "{said}");
+    let said =
+        refused(&ReviewRequest { workloads: vec!["wep".to_owned()], ..request(&tree, &["base..master"]) });
+    assert!(said.contains("a review simulates frames, web, ") && said.contains("\"wep\""), "{said}");
     let missing = vec![tree.path().join("none.dat")];
     let said = refused(&ReviewRequest { recordings: missing, ..request(&tree, &["base..master"]) });
     assert!(said.contains("none.dat") && said.contains("--recordings names"), "{said}");

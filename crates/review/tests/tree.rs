@@ -108,16 +108,21 @@ pub(crate) fn recordings() -> Vec<PathBuf> {
     ["sleeploop.dat", "mixed.dat"].map(|name| root().join("tests/data").join(name)).to_vec()
 }
 
-/// A review on a phone, without simulations.
+/// A review on a phone, without simulations and without sequences to check.
 pub(crate) fn request(tree: &Tree, series: &[&str]) -> ReviewRequest {
     ReviewRequest {
         series: series.iter().map(|s| (*s).to_owned()).collect(),
         base: tree.base(),
         recordings: vec![recordings()[0].clone()],
         platform: Some("pixel6".to_owned()),
-        check_sequences: (!thorough()).then_some(1),
+        check_sequences: (!thorough()).then_some(0),
         ..ReviewRequest::default()
     }
+}
+
+/// The same with the fewest sequences.
+pub(crate) fn checked(tree: &Tree, series: &[&str]) -> ReviewRequest {
+    ReviewRequest { check_sequences: (!thorough()).then_some(1), ..request(tree, series) }
 }
 
 pub(crate) fn reviewed(request: &ReviewRequest) -> ReviewReport {

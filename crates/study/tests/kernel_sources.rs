@@ -33,8 +33,9 @@ fn golden(name: &str) -> Vec<PathBuf> {
     found
 }
 
-fn find(spec: &Spec, cache: &Path) -> Governor {
-    Governor::open_in(&GovernorSource::named_by_user(spec.clone()), &Workshop::from_env().with_cache(cache))
+fn find(spec: &Spec) -> Governor {
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("governors");
+    Governor::open_in(&GovernorSource::named_by_user(spec.clone()), &Workshop::from_env().with_cache(&cache))
         .unwrap_or_else(|e| panic!("{e}"))
 }
 
@@ -54,9 +55,8 @@ fn is_of(kernel: &str, version: &str) -> bool {
 /// Drives the governor of that name of a tree through a golden folder: no decision may differ.
 fn decides_as_recorded(tree_name: &str, version: &str, governor: &str, folder: &str) {
     let Some(tree) = tree(tree_name) else { return };
-    let cache = tempfile::tempdir().unwrap();
     let spec = expand(&Spec::new(&format!("linux/{governor}")), &[tree]).unwrap().remove(0).spec().clone();
-    let found = find(&spec, cache.path());
+    let found = find(&spec);
     assert!(found.is_foreign() && found.name().ends_with(&format!("/{governor}")), "{}", found.name());
     if found.kernel().as_deref().is_none_or(|kernel| !is_of(kernel, version)) {
         println!("skipped: decisions of {governor} of {version}: the tree is {}", found.name());
@@ -69,11 +69,8 @@ fn decides_as_recorded(tree_name: &str, version: &str, governor: &str, folder: &
         let mut sum = Agreement::default();
         for file in &files {
             let params = recorded_params(file);
-            let governor = if params.is_empty() {
-                found.clone()
-            } else {
-                find(&Spec { id: spec.id.clone(), params }, cache.path())
-            };
+            let governor =
+                if params.is_empty() { found.clone() } else { find(&Spec { id: spec.id.clone(), params }) };
             sum.merge(drive_governor(&governor, file).unwrap());
         }
         println!("{} on {}: {} files, {} rows", found.name(), folder.display(), files.len(), sum.decisions);
@@ -169,7 +166,6 @@ fn all_golden() -> Vec<PathBuf> {
 #[test]
 fn those_of_7_3_and_ours_answer_alike_on_every_golden_file() {
     let Some(tree) = tree("linux-source-7.3") else { return };
-    let cache = tempfile::tempdir().unwrap();
     let files = all_golden();
     assert!(files.len() >= 30, "{} files", files.len());
     let pair = |name: &str| {
@@ -178,7 +174,7 @@ fn those_of_7_3_and_ours_answer_alike_on_every_golden_file() {
             .remove(0)
             .spec()
             .clone();
-        [find(&theirs, cache.path()), find(&Spec::new(name), cache.path())]
+        [find(&theirs), find(&Spec::new(name))]
     };
     let pairs = NEWEST.map(pair);
     let mut steps = 0;
@@ -257,7 +253,7 @@ fn menu_of_7_3_chooses_here_what_it_chose_in_a_booted_kernel() {
     let folder = tempfile::tempdir().unwrap();
     let trace = idlewise_testkit::kernels_own_menu(folder.path());
     let spec = expand(&Spec::new("linux/menu"), &[tree]).unwrap().remove(0).spec().clone();
-    let menu = find(&spec, &folder.path().join("cache"));
+    let menu = find(&spec);
     let all =
         of_trace(&trace, &RecordingOptions::default(), &idlewise_testkit::guest_of_it(), Some(&menu), &[])
             .unwrap();

@@ -179,7 +179,7 @@ fn every_event_of_every_recording_in_every_spelling_and_of_large_ones_in_some() 
     let mut n = 0;
     for (i, path) in all().iter().enumerate() {
         // A large file in two spellings, the next in others, or in one.
-        let large = path.metadata().unwrap().len() > 1_000_000;
+        let large = path.metadata().unwrap().len() > 500_000;
         let of = if thorough() { 3 } else { TELLINGS.len() };
         let tellings = TELLINGS.into_iter().enumerate().filter(|(k, _)| !large || k % of == i % of);
         for (_, telling) in tellings {
