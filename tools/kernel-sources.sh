@@ -81,9 +81,9 @@ fetch() { # PACKAGE VERSION [SUITE]
 		say "$1: cannot be downloaded (no network, or no package lists: sudo apt-get update); name trees in IDLEWISE_KERNEL_SOURCES instead"
 		return 0
 	fi
-	# A package that holds one archive.
+	# A package that holds one archive. Of that, what follows the last of these is not unpacked.
 	if ! dpkg-deb --fsys-tarfile "$work"/"$1"_*.deb | tar xO --wildcards '*/linux-source-*.tar.xz' >"$work/$1.tar.xz" ||
-		! tar xJf "$work/$1.tar.xz" -C "$work" --wildcards --no-wildcards-match-slash '*/Makefile' '*/drivers/cpuidle'; then
+		! tar xJf "$work/$1.tar.xz" -C "$work" --occurrence "$1/Makefile" "$1/drivers/cpuidle"; then
 		rm -rf "$work"
 		say "$1: cannot be unpacked"
 		return 0

@@ -78,8 +78,9 @@ not_there() { # Notes for the end: what is missing, and which tests were not run
 clippy=no
 if lint clippy clippy-driver; then
 	clippy=yes
-	! clippy-driver --version >/dev/null || export RUSTC_WORKSPACE_WRAPPER=clippy-driver
+	! clippy-driver --version >/dev/null || export IDLEWISE_COMPILER=clippy-driver
 fi
+export RUSTC_WORKSPACE_WRAPPER=$PWD/tools/test-compiler.sh
 # A test that fails names its line without it.
 export CARGO_PROFILE_DEV_DEBUG=0
 # Nothing is compiled twice here, and a crate is not divided to be compiled by more cores than there are.
@@ -105,7 +106,7 @@ build() { # Tests, then benchmarks, which only have to compile, and the library 
 	cargo test --workspace --locked --no-run && cargo build --workspace --locked --benches --lib
 }
 build 2>&1 | tee "$results/build" || true
-clean() { [ -n "${RUSTC_WORKSPACE_WRAPPER-}" ] && ! grep '^warning' "$results/build"; }
+clean() { [ -n "${IDLEWISE_COMPILER-}" ] && ! grep '^warning' "$results/build"; }
 [ $clippy = no ] || check clippy clean
 [ ${#fetching[@]} -eq 0 ] || wait "${fetching[@]}" || true
 not_there

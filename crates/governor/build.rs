@@ -9,6 +9,7 @@
 #[path = "src/command.rs"]
 mod command;
 
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -35,6 +36,8 @@ fn build() -> Result<(), String> {
 
     let mut sources: Vec<PathBuf> = files(&root)?.into_iter().filter(|p| has_extension(p, "c")).collect();
     sources.sort_by(|a, b| a.file_stem().cmp(&b.file_stem()));
+    let shim = root.join("shim");
+    let host = build_host(&shim, &out)?;
     let mut infos = String::new();
     let (mut plain, mut explaining) = (String::new(), String::new());
     for source in &sources {
@@ -43,7 +46,7 @@ fn build() -> Result<(), String> {
             [(&mut plain, "so", &[][..]), (&mut explaining, "explaining.so", &["-DDEBUG", "-g"][..])]
         {
             let object = out.join(format!("{id}.{ending}"));
-            build_one(&root.join("shim"), source, flags, &object)?;
+            build_one(&shim, &host, source, flags, &object)?;
             let _ = writeln!(list, "    include_bytes!({:?}),", object.display().to_string());
         }
         let preface = preface(source)?;
@@ -61,7 +64,6 @@ fn build() -> Result<(), String> {
     );
     let path = out.join("catalog.rs");
     fs::write(&path, catalog).map_err(|e| format!("{}: {e}", path.display()))?;
-    let shim = root.join("shim");
     build_child(&shim, &out.join("apart.so"))?;
     let inside = files_below(&shim)?;
     let texts: Vec<PathBuf> = files(&root)?.into_iter().filter(|p| p.is_file()).collect();
@@ -74,14 +76,35 @@ fn build() -> Result<(), String> {
     Ok(())
 }
 
+/// The shim's host side, as objects that all governors are linked with.
+fn build_host(shim: &Path, out: &Path) -> Result<Vec<PathBuf>, String> {
+    let flags = read(&shim.join("flags"))?;
+    let one = |file: &str| {
+        let (source, object) = (shim.join(file), out.join(file).with_extension("o"));
+        // With headers of the system, unlike a governor.
+        let mut arguments: Vec<OsString> =
+            command::lines(&flags).filter(|flag| !command::for_linker(flag)).map(OsString::from).collect();
+        arguments.extend(["-I".into(), shim.join("include").into()]);
+        arguments.extend(["-c".into(), source.clone().into(), "-o".into(), object.clone().into()]);
+        run(&source, &arguments)?;
+        Ok(object)
+    };
+    ["host.c", "format.c"].into_iter().map(one).collect()
+}
+
 /// One governor and the shim's host side into one shared object.
-fn build_one(shim: &Path, source: &Path, extra: &[&str], object: &Path) -> Result<(), String> {
+fn build_one(
+    shim: &Path,
+    host: &[PathBuf],
+    source: &Path,
+    extra: &[&str],
+    object: &Path,
+) -> Result<(), String> {
     let flags = read(&shim.join("flags"))?;
     let compiled = object.with_extension("o");
     run(source, &command::compile(&flags, shim, source, extra, &compiled))?;
     let mut link = command::linker(&flags, shim, object);
-    link.extend(["-I".into(), shim.join("include").into()]);
-    link.extend(["host.c", "format.c"].map(|file| shim.join(file).into()));
+    link.extend(host.iter().map(|file| file.into()));
     link.push(compiled.into());
     run(source, &link)
 }
@@ -95,7 +118,7 @@ fn build_child(shim: &Path, object: &Path) -> Result<(), String> {
     run(&source, &link)
 }
 
-fn run(source: &Path, arguments: &[std::ffi::OsString]) -> Result<(), String> {
+fn run(source: &Path, arguments: &[OsString]) -> Result<(), String> {
     // The flags are the shim's, as for foreign governors; those that cc adds for a crate's profile would slow ours down.
     let mut build = cc::Build::new();
     build.cargo_metadata(false).warnings(false).no_default_flags(true);
