@@ -19,8 +19,6 @@ TREE = pathlib.Path(__file__).resolve().parent.parent
 # What agrees with the GPL, version 2, and no other version of it (https://www.gnu.org/licenses/license-list.html). The Apache licence
 # does not; whether it does with LLVM's exception is disputed.
 COMPATIBLE = ["MIT", "0BSD", "BSD-3-Clause", "BSD-2-Clause", "ISC", "Zlib", "BSL-1.0", "Unicode-3.0"]
-# A font is data that is packed with the command; its own licence allows that with every program.
-OF_FONTS = ["OFL-1.1"]
 # Names of Debian's format.
 NAMES = {"MIT": "Expat", "BSD-3-Clause": "BSD-3-clause", "BSD-2-Clause": "BSD-2-clause"}
 # Words by which a licence's own text is known.
@@ -30,7 +28,6 @@ MARKS = {
     "BSD-3-Clause": "Redistribution and use in source and binary forms",
     "BSD-2-Clause": "Redistribution and use in source and binary forms",
     "ISC": "for any purpose with or without fee",
-    "OFL-1.1": "SIL Open Font License",
     "Zlib": "any express or implied warranty. In no event",
     "BSL-1.0": "Boost Software License",
     "Unicode-3.0": "UNICODE LICENSE V3",
@@ -48,12 +45,12 @@ def linked(target):
     return {tuple(line.split(" v", 1)) for line in (re.sub(r" \(.*", "", line) for line in lines)}
 
 
-def chosen(name, expression, compatible=tuple(COMPATIBLE)):
+def chosen(name, expression):
     """The licences that are taken of those that a library is under: all of "A AND B", one of "A OR B"."""
     taken = []
     for part in re.split(r"\s+AND\s+", expression or "no licence"):
         offered = re.split(r"\s+OR\s+|/", part.strip("() "))
-        agreeing = [licence for licence in compatible if licence in offered]
+        agreeing = [licence for licence in COMPATIBLE if licence in offered]
         if not agreeing:
             sys.exit(f"third-party.py: {name} is under {expression}: {part} does not agree with the GPL, version 2")
         taken.append(agreeing[0])
@@ -105,8 +102,7 @@ def bundled():
     for part in parts:
         names, text = part.strip().split("\n\n", 1)
         for name, licence in re.findall(r"^(\S+ \S+) \((.*)\)$", names, re.MULTILINE):
-            fonts = name.startswith("@fontsource/")
-            licences = chosen(name, licence, OF_FONTS if fonts else COMPATIBLE)
+            licences = chosen(name, licence)
             named = holders([text]) or [f"the authors of {name.split()[0]}"]
             yield Library(name, f"web/{name.replace(' ', '-')}/*", licences, named, [text])
 

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// From src/ to dist/: one script for page and charts, the page without its data, the font for PNGs, the licences.
+// From src/ to dist/: one script for page and charts, the page without its data, the licences.
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineConfig, type Plugin } from 'vite';
-import { plainFont, widthsOf } from './build/font.ts';
+import { widthsOf } from './build/font.ts';
 import { licenses, packagesOf } from './build/licenses.ts';
 
 const root = import.meta.dirname;
 const WEIGHTS = { regular: 400, bold: 700 } as const;
-const SCRIPTS = ['latin', 'latin-ext', 'greek', 'cyrillic'] as const;
+const SCRIPTS = ['latin', 'latin-ext'] as const;
 const BANNER =
   '/* SPDX-License-Identifier: GPL-2.0-only AND BSD-3-Clause AND ISC. Made from web/src by "npm run build" in web/; licences: LICENSES.txt. */';
 
 function font(script: string, weight: number): Buffer {
-  return plainFont(
-    readFileSync(join(root, `node_modules/@fontsource/arimo/files/arimo-${script}-${weight}-normal.woff`)),
+  return readFileSync(
+    join(root, `node_modules/@fontsource/arimo/files/arimo-${script}-${weight}-normal.woff`),
   );
 }
 
 function widths(): string {
   const of = (weight: number) => {
-    const all = SCRIPTS.slice(0, 2).map((s) => widthsOf(font(s, weight)));
+    const all = SCRIPTS.map((s) => widthsOf(font(s, weight)));
     // Later scripts do not replace what the first one has.
     return {
       em: all[0]!.em,
@@ -75,16 +75,9 @@ const outlets: Plugin = {
     const page = readFileSync(join(root, 'src/page/page.html'), 'utf8')
       .replace('{{policy}}', () => policy(code))
       .replace('{{style}}', () => style);
-    const emit = (fileName: string, source: string | Buffer) =>
-      this.emitFile({ type: 'asset', fileName, source });
+    const emit = (fileName: string, source: string) => this.emitFile({ type: 'asset', fileName, source });
     emit('page.html', page);
-    emit(
-      'LICENSES.txt',
-      licenses([...packagesOf(Object.keys(script.modules), root), '@fontsource/arimo'], root),
-    );
-    // Bold is for titles; what it lacks is drawn in the regular weight.
-    for (const one of SCRIPTS) emit(`font/arimo-${one}-regular.ttf`, font(one, WEIGHTS.regular));
-    emit('font/arimo-latin-bold.ttf', font('latin', WEIGHTS.bold));
+    emit('LICENSES.txt', licenses(packagesOf(Object.keys(script.modules), root), root));
   },
 };
 

@@ -8,16 +8,7 @@ use std::{env, fs, io};
 
 use flate2::{Compression, write::DeflateEncoder};
 
-const FILES: [&str; 8] = [
-    "idlewise.js",
-    "page.html",
-    "LICENSES.txt",
-    "font/arimo-latin-regular.ttf",
-    "font/arimo-latin-bold.ttf",
-    "font/arimo-latin-ext-regular.ttf",
-    "font/arimo-greek-regular.ttf",
-    "font/arimo-cyrillic-regular.ttf",
-];
+const FILES: [&str; 3] = ["idlewise.js", "page.html", "LICENSES.txt"];
 
 fn main() -> io::Result<()> {
     let dist = PathBuf::from(var("CARGO_MANIFEST_DIR")?).join("../../web/dist");
@@ -27,7 +18,7 @@ fn main() -> io::Result<()> {
     for name in FILES {
         let path = dist.join(name);
         println!("cargo::rerun-if-changed={}", path.display());
-        let packed = out.join(name.replace('/', "-"));
+        let packed = out.join(name);
         let mut encoder = DeflateEncoder::new(fs::File::create(&packed)?, Compression::best());
         encoder.write_all(&fs::read(&path)?)?;
         encoder.finish()?;

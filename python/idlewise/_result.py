@@ -40,12 +40,10 @@ class Chart:
         self.svg: str = outcome.svg(name)
 
     def save(self, path: str | os.PathLike[str], overwrite: bool = False) -> None:
-        """Writes a file, SVG or PNG by its ending. An existing file is an error, or replaced with `overwrite`."""
-        end = os.path.splitext(os.fspath(path))[1].lower()
-        if end not in (".svg", ".png"):
-            raise ValueError(f"{os.fspath(path)}: end the name with .svg or .png")
-        data = self.svg.encode() if end == ".svg" else self._outcome.png(self.name)
-        _write(path, data, overwrite)
+        """Writes a file, SVG. An existing file is an error, or replaced with `overwrite`."""
+        if os.path.splitext(os.fspath(path))[1].lower() != ".svg":
+            raise ValueError(f"{os.fspath(path)}: charts are SVG: end the name with .svg")
+        _write(path, self.svg.encode(), overwrite)
 
     def _repr_svg_(self) -> str:
         return self.svg

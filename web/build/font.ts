@@ -1,55 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// From the font as npm has it (WOFF: tables, each deflated) to what PNGs are drawn with (the plain font), and to the
-// widths of its characters.
+// The widths of a font's characters, from the font as npm has it (WOFF: tables, each deflated).
 
 import { inflateSync } from 'node:zlib';
 
-/** The same font without compression. */
-export function plainFont(woff: Buffer): Buffer {
-  const count = woff.readUInt16BE(12);
-  const entries = Array.from({ length: count }, (_, i) => {
+/** Units of an em, and the advance of each character. */
+export function widthsOf(woff: Buffer): { em: number; of: Record<string, number> } {
+  const tables = new Map<string, Buffer>();
+  for (let i = 0; i < woff.readUInt16BE(12); i += 1) {
     const at = 44 + 20 * i;
     const offset = woff.readUInt32BE(at + 4);
     const packed = woff.subarray(offset, offset + woff.readUInt32BE(at + 8));
-    const length = woff.readUInt32BE(at + 12);
-    return {
-      tag: woff.subarray(at, at + 4),
-      check: woff.readUInt32BE(at + 16),
-      data: packed.length < length ? inflateSync(packed) : packed,
-    };
-  });
-  const power = 2 ** Math.floor(Math.log2(count));
-  const head = Buffer.alloc(12 + 16 * count);
-  woff.copy(head, 0, 4, 8);
-  head.writeUInt16BE(count, 4);
-  head.writeUInt16BE(power * 16, 6);
-  head.writeUInt16BE(Math.log2(power), 8);
-  head.writeUInt16BE(count * 16 - power * 16, 10);
-  const parts: Buffer[] = [head];
-  let offset = head.length;
-  entries.forEach(({ tag, check, data }, i) => {
-    const at = 12 + 16 * i;
-    tag.copy(head, at);
-    head.writeUInt32BE(check, at + 4);
-    head.writeUInt32BE(offset, at + 8);
-    head.writeUInt32BE(data.length, at + 12);
-    const padded = Buffer.alloc((data.length + 3) & ~3);
-    data.copy(padded);
-    parts.push(padded);
-    offset += padded.length;
-  });
-  return Buffer.concat(parts);
-}
-
-/** Units of an em, and the advance of each character. */
-export function widthsOf(font: Buffer): { em: number; of: Record<string, number> } {
-  const tables = new Map<string, Buffer>();
-  for (let i = 0; i < font.readUInt16BE(4); i += 1) {
-    const at = 12 + 16 * i;
-    const offset = font.readUInt32BE(at + 8);
     tables.set(
-      font.toString('latin1', at, at + 4),
-      font.subarray(offset, offset + font.readUInt32BE(at + 12)),
+      woff.toString('latin1', at, at + 4),
+      packed.length < woff.readUInt32BE(at + 12) ? inflateSync(packed) : packed,
     );
   }
   const table = (tag: string): Buffer => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // What the command's JavaScript engine calls: a chart as SVG, without a browser. The text of `widths.json` comes from
-// the font's own table (tools in vite.config.ts), so that a label is as wide as the PNG will draw it.
+// the font's own table (tools in vite.config.ts), so that a label is as wide as it will be drawn.
 
 import { textMetrics } from 'vega-scenegraph';
 import { finished, type Chart } from './chart';
@@ -10,7 +10,7 @@ import type { Look, Theme } from './look';
 import { viewOf } from './render';
 import widths from 'virtual:widths';
 
-// Metrically Arial: what draws the SVG has one of these, or the PNG's own font.
+// Metrically Arial: what draws the SVG has one of these.
 const FONT = 'Arimo, "Liberation Sans", Helvetica, Arial, sans-serif';
 
 function measure(text: string, size: number, bold = false): number {

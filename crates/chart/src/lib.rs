@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Charts as SVG and PNG, and the report page: one HTML file with the same charts.
+//! Charts as SVG, and the report page: one HTML file with the same charts.
 //!
 //! Both are drawn by the script that `web/` is built into. In the page a browser runs it. Here QuickJS does, so that a
 //! machine without a browser and without Node draws the same pictures. What a report has to give is [`PageData`].
@@ -10,7 +10,6 @@ mod embedded;
 mod engine;
 mod json;
 mod page;
-mod picture;
 mod sample;
 mod tables;
 
@@ -20,7 +19,6 @@ pub use charts::{CHARTS, Chart, available};
 pub use contract::{Better, Cell, Column, ColumnType, Hash, Kind, Note, PageData, SCHEMA, Table, Trust};
 pub use engine::{Theme, svg, svgs};
 pub use page::{LIMIT, page};
-pub use picture::png;
 
 /// Why there is no chart or no page.
 #[derive(Debug, Error)]
@@ -37,15 +35,13 @@ pub enum ChartError {
     Width { width: u32, least: u32, most: u32 },
     #[error("the chart's script: {0}")]
     Script(String),
-    #[error("the picture: {0}")]
-    Picture(String),
     #[error("the page is {size} bytes without timelines and points, {limit} at most")]
     TooLarge { size: usize, limit: usize },
     #[error("JSON: {0}")]
     Json(#[from] serde_json::Error),
 }
 
-/// The licences of the libraries that are in every page, and of the font of PNGs.
+/// The licences of the libraries that are in every page.
 #[must_use]
 pub fn licenses() -> String {
     embedded::text("LICENSES.txt")

@@ -48,7 +48,7 @@ fn the_committed_bundle_is_what_its_sources_build() {
     assert!(build.status.success(), "{}", String::from_utf8_lossy(&build.stderr));
     let mut compared = 0;
     same(out.path(), &web.join("dist"), &mut compared);
-    assert!(compared >= 8, "{compared} files");
+    assert!(compared >= 3, "{compared} files");
 }
 
 #[test]
@@ -107,9 +107,9 @@ fn rust_lists_the_charts_of_the_script() {
 }
 
 #[test]
-fn licences_of_libraries_and_font_are_kept() {
+fn licences_of_libraries_are_kept() {
     let text = licenses();
-    for name in ["vega ", "vega-lite ", "d3-scale ", "@fontsource/arimo ", "SIL Open Font License"] {
+    for name in ["vega ", "vega-lite ", "d3-scale ", "University of Washington"] {
         assert!(text.contains(name), "{name}");
     }
 }

@@ -667,11 +667,11 @@ pub(crate) struct PageArgs {
     /// One file, which needs no network.
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,
-    /// Also draw a chart, as SVG or PNG; may be repeated
+    /// Also draw a chart, as SVG; may be repeated
     ///
-    /// By the ending of FILE. Charts: measures, front, front-p99, misses, residency, residency-cpu, periods,
+    /// Charts: measures, front, front-p99, misses, residency, residency-cpu, periods,
     /// latency, divergence, timeline, response, changes, published, points.
-    #[arg(long, value_name = "CHART=FILE")]
+    #[arg(long, value_name = "CHART=FILE.svg")]
     pub(crate) plot: Vec<PlotArg>,
 }
 

@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use idlewise_chart::{PageData, Theme, page, png, svg};
+use idlewise_chart::{PageData, Theme, page, svg};
 use idlewise_host::caller;
-use idlewise_host::outcome::{SCALE, WIDTH};
+use idlewise_host::outcome::WIDTH;
 use idlewise_page::Source;
 use idlewise_report::Report;
 use serde::Serialize;
@@ -13,7 +13,6 @@ use serde::Serialize;
 use crate::args::{OutputArgs, PageArgs};
 use crate::invocation::command_line;
 use crate::output::{Failure, check_apart, check_new, check_writable, refuse_stdout, write_new};
-use crate::plot::Form;
 
 impl PageArgs {
     /// Whether any is asked for.
@@ -69,11 +68,8 @@ impl PageArgs {
             drawn.push((file, page(data).map_err(failed)?.into_bytes()));
         }
         for plot in &self.plot {
-            let bytes = match plot.form {
-                Form::Svg => svg(plot.chart, data, WIDTH, Theme::Light).map_err(failed)?.into_bytes(),
-                Form::Png => png(plot.chart, data, WIDTH, Theme::Light, SCALE).map_err(failed)?,
-            };
-            drawn.push((&plot.file, bytes));
+            let text = svg(plot.chart, data, WIDTH, Theme::Light).map_err(failed)?;
+            drawn.push((&plot.file, text.into_bytes()));
         }
         drawn.iter().try_for_each(|(file, bytes)| write_new(file, bytes, false))
     }

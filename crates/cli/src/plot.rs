@@ -11,13 +11,6 @@ use idlewise_host::outcome::chart;
 pub(crate) struct PlotArg {
     pub(crate) chart: &'static str,
     pub(crate) file: PathBuf,
-    pub(crate) form: Form,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Form {
-    Svg,
-    Png,
 }
 
 impl FromStr for PlotArg {
@@ -28,11 +21,14 @@ impl FromStr for PlotArg {
         let chart = chart(name)?;
         let file = PathBuf::from(file);
         let end = file.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
-        let form = match end.as_deref() {
-            Some("svg") => Form::Svg,
-            Some("png") => Form::Png,
-            _ => return Err(format!("{}: end the name with .svg or .png", file.display())),
-        };
-        Ok(Self { chart, file, form })
+        match end.as_deref() {
+            Some("svg") => Ok(Self { chart, file }),
+            Some("png") => {
+                let svg = file.with_extension("svg");
+                let (file, svg) = (file.display(), svg.display());
+                Err(format!("{file}: charts are SVG; `rsvg-convert -z 2 -o {file} {svg}` makes PNG of {svg}"))
+            }
+            _ => Err(format!("{}: charts are SVG: end the name with .svg", file.display())),
+        }
     }
 }

@@ -27,9 +27,9 @@ fn every_library_in_the_command_agrees_with_the_gpl_and_its_notice_is_kept() {
         let to = tempfile::tempdir().unwrap();
         let (copyright, notices) = third_party(target, to.path());
         let files: Vec<&str> = copyright.lines().filter_map(|l| l.strip_prefix("Files: ")).collect();
-        assert!(files.len() > 150, "{target}: {files:?}");
-        let licences = ["GPL-2.0-only", "Expat", "BSD-3-clause", "BSD-2-clause", "ISC", "Zlib", "BSL-1.0"];
-        for licence in licences.iter().chain(&["OFL-1.1"]) {
+        assert!(files.len() > 120, "{target}: {files:?}");
+        let licences = ["GPL-2.0-only", "Expat", "BSD-3-clause", "ISC", "Zlib", "BSL-1.0"];
+        for licence in licences {
             let paragraph = format!("\n\nLicense: {licence}\n");
             assert!(copyright.contains(&paragraph), "{target}: no text of {licence}");
         }
@@ -40,9 +40,7 @@ fn every_library_in_the_command_agrees_with_the_gpl_and_its_notice_is_kept() {
             let named = format!("{} {}", &library[..at], &library[at + 1..]);
             assert!(notices.contains(&named), "{target}: no notice of {folder}'s {named}");
         }
-        for words in
-            ["Fabrice Bellard", "Meta Platforms", "University of Washington", "SIL Open Font License"]
-        {
+        for words in ["Fabrice Bellard", "Meta Platforms", "University of Washington"] {
             assert!(notices.contains(words), "{target}: {words}");
         }
     }

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a command came to, for the program that called it.
 
-use idlewise_chart::{CHARTS, PageData, Theme, page, png, svg};
+use idlewise_chart::{CHARTS, PageData, Theme, page, svg};
 use idlewise_model::near;
 use idlewise_report::{Format, Report};
 
 /// Pixels of a chart in a document.
 pub const WIDTH: u32 = 760;
-/// Pixels of a PNG for each of these: sharp in print and on dense screens.
-pub const SCALE: f32 = 2.0;
 /// What is said where a form of a result is asked for and there is none.
 const NO_RESULT: &str = "there is no result: the command only wrote or printed something (a part of a sweep has its result when the same \
                          sweep runs without shard)";
@@ -85,14 +83,6 @@ impl Outcome {
     /// There is no such chart, or nothing of it in this result.
     pub fn svg(&self, name: &str) -> Result<String, String> {
         svg(chart(name)?, self.pictured()?, WIDTH, Theme::Light).map_err(|e| e.to_string())
-    }
-
-    /// The chart of that name as PNG.
-    ///
-    /// # Errors
-    /// As [`Outcome::svg`].
-    pub fn png(&self, name: &str) -> Result<Vec<u8>, String> {
-        png(chart(name)?, self.pictured()?, WIDTH, Theme::Light, SCALE).map_err(|e| e.to_string())
     }
 
     fn pictured(&self) -> Result<&PageData, String> {

@@ -87,11 +87,6 @@ impl Outcome {
         py.detach(|| self.outcome.svg(chart)).map_err(refused)
     }
 
-    fn png<'p>(&self, py: Python<'p>, chart: &str) -> PyResult<Bound<'p, PyBytes>> {
-        let bytes = py.detach(|| self.outcome.png(chart)).map_err(refused)?;
-        Ok(PyBytes::new(py, &bytes))
-    }
-
     /// The table of the result as a stream of Arrow's C data interface, which takes the columns without a copy.
     fn arrow_stream<'p>(&self, py: Python<'p>) -> PyResult<Bound<'p, PyCapsule>> {
         let bytes = py.detach(|| self.outcome.encode(Form::Arrow)).map_err(refused)?;
