@@ -116,22 +116,29 @@ named() { # A "--test=NAME" for each test program of the crates that match.
 	done
 }
 # Tests of live commands and of Python mostly wait, those of the boot lab mostly run make: they run while the others compute, and
-# what they print comes after the others. What compares this machine with itself comes last, alone.
+# what they print comes after the others. Of these the second half begins when the boot lab's are done, so that both CPUs are busy
+# until the end. What compares this machine with itself comes last, alone.
 waiting='cli|live|recorder|ab' kernels=boot quiet=on_a_quiet_machine
 mapfile -t live < <(named "$waiting")
 mapfile -t boot < <(named "$kernels")
-tests boot "${boot[@]}" -- >"$results/boot.output" &
+elsewhere=$(printf '%s\n' "${live[@]}" "${boot[@]}" | sed 's/--test=//' | paste -sd '|')
+# With --lib, cargo would compile the crates that have no unit tests once more.
+others() { # NAME NOT: the other programs, but for those whose names match NOT
+	tests "$1" --config "target.'cfg(all())'.runner=['$PWD/tools/unless-named.sh', '$elsewhere|$2']" --
+}
+(
+	tests boot "${boot[@]}" -- >"$results/boot.output"
+	others second '[a-o].*' >"$results/second.output"
+) &
 tests live "${live[@]}" -- --skip $quiet >"$results/live.output" &
 (tools/python-tests.sh "$results/python" >"$results/python.output" 2>&1 && touch "$results/python.passed") &
 python() {
 	cat "$results/python.output"
 	[ -e "$results/python.passed" ]
 }
-# With --lib, cargo would compile the crates that have no unit tests once more.
-elsewhere=$(printf '%s\n' "${live[@]}" "${boot[@]}" | sed 's/--test=//' | paste -sd '|')
-tests others --config "target.'cfg(all())'.runner=['$PWD/tools/unless-named.sh', '$elsewhere']" --
+others first '[p-z].*'
 wait
-cat "$results"/{boot,live}.output
+cat "$results"/{second,boot,live}.output
 tests alone "${live[@]}" -- $quiet
 check python python
 while read -r why; do
