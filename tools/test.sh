@@ -118,17 +118,14 @@ named() { # A "--test=NAME" for each test program of the crates that match.
 # Tests of live commands and of Python mostly wait, those of the boot lab mostly run make: they run while the others compute, and
 # what they print comes after the others. Of these the second half begins when the boot lab's are done, so that both CPUs are busy
 # until the end. What compares this machine with itself comes last, alone.
-waiting='cli|live|recorder|ab' kernels=boot quiet=on_a_quiet_machine
+waiting='cli|live|recorder|ab' kernels=boot second='[n-q].*|re[^c].*|[s-z].*' quiet=on_a_quiet_machine
 mapfile -t live < <(named "$waiting")
 mapfile -t boot < <(named "$kernels")
-elsewhere=$(printf '%s\n' "${live[@]}" "${boot[@]}" | sed 's/--test=//' | paste -sd '|')
-# With --lib, cargo would compile the crates that have no unit tests once more.
-others() { # NAME NOT: the other programs, but for those whose names match NOT
-	tests "$1" --config "target.'cfg(all())'.runner=['$PWD/tools/unless-named.sh', '$elsewhere|$2']" --
-}
+mapfile -t second < <(named "$second")
+elsewhere=$(printf '%s\n' "${live[@]}" "${boot[@]}" "${second[@]}" | sed 's/--test=//' | paste -sd '|')
 (
 	tests boot "${boot[@]}" -- >"$results/boot.output"
-	others second '[a-o].*' >"$results/second.output"
+	tests second "${second[@]}" -- >"$results/second.output"
 ) &
 tests live "${live[@]}" -- --skip $quiet >"$results/live.output" &
 (tools/python-tests.sh "$results/python" >"$results/python.output" 2>&1 && touch "$results/python.passed") &
@@ -136,7 +133,8 @@ python() {
 	cat "$results/python.output"
 	[ -e "$results/python.passed" ]
 }
-others first '[p-z].*'
+# With --lib, cargo would compile the crates that have no unit tests once more.
+tests others --config "target.'cfg(all())'.runner=['$PWD/tools/unless-named.sh', '$elsewhere']" --
 wait
 cat "$results"/{second,boot,live}.output
 tests alone "${live[@]}" -- $quiet

@@ -49,7 +49,7 @@ static MAIL: LazyLock<[String; 2]> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
     let markdown = folder.path().join("review.md");
     let also = ["--also", markdown.to_str().unwrap()];
-    let few = ["--format", "mail", "--repeat", "1", "--workload", "frames,timer"];
+    let few = ["--format", "mail", "--repeat", "1", "--workload", "timer"];
     let out = example(&[&few[..], &also[..]].concat());
     [words(&out.stdout), fs::read_to_string(markdown).unwrap()]
 });
@@ -89,9 +89,8 @@ fn a_mail_says_what_its_numbers_are_and_where_they_are_from() {
     let left_out = "rows of which nothing is shown are left out";
     assert!(!mail.contains(left_out) && mail.contains("one run has no interval (?)"), "{mail}");
     assert!(markdown.contains("How to read this:"), "{markdown}");
-    let table =
-        words(&one_version(&["--repeat", "2", "--workload", "frames,timer"]).output().unwrap().stdout)
-            .replace('\n', " ");
+    let table = words(&one_version(&["--repeat", "2", "--workload", "timer"]).output().unwrap().stdout)
+        .replace('\n', " ");
     assert!(table.contains(left_out) && !table.contains("How to read this"), "{table}");
 }
 
