@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The argument of `--plot`: a chart, and the file to draw it to.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use idlewise_host::outcome::chart;
@@ -24,9 +24,15 @@ impl FromStr for PlotArg {
         match end.as_deref() {
             Some("svg") => Ok(Self { chart, file }),
             Some("png") => {
-                let svg = file.with_extension("svg");
-                let (file, svg) = (file.display(), svg.display());
-                Err(format!("{file}: charts are SVG; `rsvg-convert -z 2 -o {file} {svg}` makes PNG of {svg}"))
+                let quoted = |path: &Path| {
+                    let name = path.display().to_string();
+                    shlex::try_quote(&name).map_or_else(|_| name.clone(), Into::into)
+                };
+                let (png, svg) = (quoted(&file), quoted(&file.with_extension("svg")));
+                Err(format!(
+                    "{}: charts are SVG; `rsvg-convert -z 2 -o {png} {svg}` makes PNG of one",
+                    file.display()
+                ))
             }
             _ => Err(format!("{}: charts are SVG: end the name with .svg", file.display())),
         }

@@ -114,7 +114,10 @@ fn only_a_new_file_is_written_and_only_when_all_is_done() {
     refused(&[&trace, "--report", "d.csv"], "--report d.csv: is written for a browser");
     refused(&[&trace, "--report", "d.html", "-o", "./d.html"], "are the same file; name two");
     refused(&[&trace, "--plot", "front=d.svg", "--plot", "misses=./d.svg"], "are the same file; name two");
-    refused(&[&trace, "--plot", "front=d.png"], "`rsvg-convert -z 2 -o d.png d.svg` makes PNG of d.svg");
+    refused(
+        &[&trace, "--plot", "front=d d.png"],
+        "`rsvg-convert -z 2 -o 'd d.png' 'd d.svg'` makes PNG of one",
+    );
     refused(&[&trace, "--plot", "front=d.pdf"], "d.pdf: charts are SVG: end the name with .svg");
     fs::write(folder.path().join("broken.dat"), "no trace").unwrap();
     refused(&["broken.dat", "--write-decisions", "d.parquet"], "broken.dat");

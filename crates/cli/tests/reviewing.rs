@@ -82,7 +82,7 @@ fn a_mail_says_what_its_numbers_are_and_where_they_are_from() {
         "speed by capacity, no cpu_frequency events idle",
         "idle states, disabled ones too: those of pixel6 for all recordings",
         "models: energy, what is called simulated;",
-        "1 run (seed 1) of 6 s",
+        "1 run (seed 1) of 6 s of timer alone;",
     ] {
         assert!(mail.contains(part), "no {part:?} in {mail}");
     }

@@ -498,8 +498,12 @@ fn marks(r: &ReviewReport) -> Vec<Line> {
                     "> <: the end nearer to 0 of the 95 % interval over runs; rows of which nothing is shown are left out",
                 ),
             };
+            let of = match r.request.workloads.as_slice() {
+                [] => String::new(),
+                some => format!(" of {} alone", some.join(", ")),
+            };
             out.push(Line::plain(format!(
-                "recordings: open loop, a late wakeup delays nothing; simulated: a model, {runs} of 6 s; \
+                "recordings: open loop, a late wakeup delays nothing; simulated: a model, {runs} of 6 s{of}; \
                  power without the first 2 s, in which nothing has a history; {left_out}",
             )));
         } else {

@@ -37,7 +37,7 @@ pub struct ReviewRequest {
     pub recorded_on: Option<String>,
     /// How often to simulate each shipped workload, with other seeds; 0 not at all.
     pub repeat: u64,
-    /// Those of the shipped workloads that are simulated; all where none is given.
+    /// Names of the shipped workloads that are simulated; all where none is given.
     pub workloads: Vec<String>,
     /// Sequences that `check` draws on each machine; as many as `idlewise check` where nothing is given. With 0 it only sees whether a
     /// version starts.

@@ -35,14 +35,14 @@ const PERFORMANCE: [(&str, &str); 4] = [
     ("task ", "response p99"),
 ];
 
-/// Names that are none of a workload's are an error.
+/// Refuses names that no workload of a review has.
 pub(crate) fn known(asked: &ReviewRequest) -> Result<(), CommandError> {
     let names: Vec<&str> = WORKLOADS.iter().map(|(name, _)| *name).collect();
     match asked.workloads.iter().find(|name| !names.contains(&name.as_str())) {
         None => Ok(()),
         Some(other) => Err(CommandError::conflict(
             &["--workload"],
-            format!("a review simulates {}, and no workload {other:?}", names.join(", ")),
+            format!("--workload {other:?}: no workload of a review; those are {}", names.join(", ")),
         )),
     }
 }

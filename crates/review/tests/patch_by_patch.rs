@@ -31,7 +31,7 @@ fn branch() -> Tree {
     tree
 }
 
-/// That of the branch.
+/// Reviews the branch once for all who ask what it says.
 static REVIEWED: LazyLock<ReviewReport> = LazyLock::new(|| {
     let tree = branch();
     reviewed(&checked(&tree, &["base..master"]))
@@ -295,7 +295,7 @@ fn what_cannot_be_done_says_what_and_what_to_do() {
     assert!(said.contains("new_findings"), "{said}");
     let said =
         refused(&ReviewRequest { workloads: vec!["wep".to_owned()], ..request(&tree, &["base..master"]) });
-    assert!(said.contains("a review simulates frames, web, ") && said.contains("\"wep\""), "{said}");
+    assert!(said.contains("--workload \"wep\": ") && said.contains("those are frames, web, "), "{said}");
     let missing = vec![tree.path().join("none.dat")];
     let said = refused(&ReviewRequest { recordings: missing, ..request(&tree, &["base..master"]) });
     assert!(said.contains("none.dat") && said.contains("--recordings names"), "{said}");
