@@ -51,8 +51,19 @@ pub(crate) fn crash(
     };
     let least = shrink_within(tries, steps, &mut |steps| fails(steps).is_err());
     let what = fails(&least).err().unwrap_or_else(|| error.clone()).to_string();
-    // What it chose before it crashed.
-    let before = least.split_last().map_or(&[][..], |(_, before)| before);
-    let decisions = governor.run(|loader| Ok(World::new(loader, machine)?.play(before)));
-    Found { decisions: decisions.unwrap_or_default(), ..found(least, what) }
+    // What it chose before it failed; where it failed in reflect, also what it was given there.
+    let mut decisions = Vec::new();
+    let _failed_again = governor.run(|loader| {
+        let mut world = World::new(loader, machine)?;
+        for step in &least {
+            let decision = world.step(step);
+            if loader.has_failed() {
+                break;
+            }
+            decisions.push(decision);
+            world.settle();
+        }
+        Ok(())
+    });
+    Found { decisions, ..found(least, what) }
 }

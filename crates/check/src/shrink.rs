@@ -42,8 +42,9 @@ pub(crate) fn shrink_within(
     loop {
         let before = steps.clone();
         remove(&mut steps, &mut test);
+        simplify_all(&mut steps, &mut test);
         if steps.len() <= SIMPLIFIED {
-            simplify(&mut steps, &mut test);
+            simplify_each(&mut steps, &mut test);
         }
         if steps == before {
             return steps;
@@ -51,13 +52,16 @@ pub(crate) fn shrink_within(
     }
 }
 
-/// Leaves out as many steps as possible.
+/// Leaves out as many steps as possible, with some tries left to make plain what stays long.
 fn remove(steps: &mut Vec<Step>, test: &mut Test<'_>) {
     let mut length = steps.len().div_ceil(2);
     while length > 0 {
         let mut from = 0;
         let mut removed = false;
         while from < steps.len() {
+            if steps.len() > SIMPLIFIED && test.left <= PLAINER.len() {
+                return;
+            }
             let mut fewer = steps.clone();
             fewer.drain(from..(from + length).min(steps.len()));
             if test.holds(&fewer) {
@@ -73,8 +77,8 @@ fn remove(steps: &mut Vec<Step>, test: &mut Test<'_>) {
     }
 }
 
-/// Puts plain values into all steps, then into each, and makes it equal to the one before.
-fn simplify(steps: &mut Vec<Step>, test: &mut Test<'_>) {
+/// Puts plain values into all steps at once.
+fn simplify_all(steps: &mut Vec<Step>, test: &mut Test<'_>) {
     for plain in PLAINER {
         let mut others = steps.clone();
         others.iter_mut().for_each(plain);
@@ -82,6 +86,10 @@ fn simplify(steps: &mut Vec<Step>, test: &mut Test<'_>) {
             *steps = others;
         }
     }
+}
+
+/// Puts plain values into each step, and makes it equal to the one before.
+fn simplify_each(steps: &mut Vec<Step>, test: &mut Test<'_>) {
     for i in 0..steps.len() {
         if i > 0 && steps[i] != steps[i - 1] {
             let mut same = steps.clone();
@@ -95,6 +103,13 @@ fn simplify(steps: &mut Vec<Step>, test: &mut Test<'_>) {
             let mut other = steps.clone();
             plain(&mut other[i]);
             if other[i] != steps[i] && test.holds(&other) {
+                *steps = other;
+            }
+        }
+        for state in (0..u16::BITS).filter(|state| steps[i].disabled >> state & 1 == 1).collect::<Vec<_>>() {
+            let mut other = steps.clone();
+            other[i].disabled &= !(1 << state);
+            if test.holds(&other) {
                 *steps = other;
             }
         }
@@ -170,6 +185,22 @@ mod tests {
         assert!(
             left.iter().all(|s| s.disabled == 0 && s.random == 0 && !s.again && s.tick_in_ns == 1_000_000)
         );
+    }
+
+    #[test]
+    fn only_the_disabled_states_that_matter_are_left() {
+        let mut two = step(7);
+        two.disabled = 0b1011;
+        let left = shrink(vec![two], &mut |s| s.iter().any(|s| s.disabled & 2 == 2));
+        assert_eq!(left.iter().map(|s| s.disabled).collect::<Vec<_>>(), [2]);
+    }
+
+    #[test]
+    fn what_stays_long_is_made_plain() {
+        let steps: Vec<Step> = (0..2_000).map(step).collect();
+        let left = shrink_within(100, steps, &mut |s| s.len() == 2_000);
+        assert_eq!(left.len(), 2_000);
+        assert!(left.iter().all(|s| *s == left[0]), "{:?}", left.iter().find(|s| **s != left[0]));
     }
 
     #[test]

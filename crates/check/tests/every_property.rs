@@ -101,6 +101,16 @@ fn a_crash() {
 }
 
 #[test]
+fn a_crash_in_reflect_shows_what_was_chosen_and_slept() {
+    let crash = "if (index > 0)\n\t\t*(volatile int *)NULL = 1;";
+    let report = all(&Bench::new().made(Fault { reflect: crash, ..Fault::default() }));
+    let finding = &report.findings[0];
+    assert!(finding.what.contains("crashed in reflect"), "{finding:?}");
+    let last = finding.story.last().unwrap();
+    assert!(last.state > Some(0) && last.woken_ns.is_some(), "{finding:?}");
+}
+
+#[test]
 fn an_endless_loop() {
     // On one machine: each is waited for.
     let forever = select("while (limit_ns == 0 && drv->state_count == 5)\n\t\tbarrier();");
