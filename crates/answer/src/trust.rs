@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use idlewise_model::NotKnown;
+use idlewise_model::{NotKnown, Note, NoteId};
 use idlewise_recording::trace_head::InputHead;
 use idlewise_recording::{FidelityHead, TraceHead};
 use idlewise_report::share;
@@ -218,7 +218,10 @@ impl Trust {
             ));
         }
         if !head.warnings.is_empty() {
-            out.push(Reason::new(Grade::Poor, ReasonId::Warnings, "see the warnings"));
+            // What is left out is in no number.
+            let left_out = |w: &Note| matches!(w.id, NoteId::StoodStill | NoteId::SwitchedCpus);
+            let grade = if head.warnings.iter().all(left_out) { Grade::Fair } else { Grade::Poor };
+            out.push(Reason::new(grade, ReasonId::Warnings, "see the warnings"));
         }
         let lost: u64 =
             head.health.iter().filter(|h| LOSSES.contains(&h.kind.as_str())).map(|h| h.count).sum();

@@ -120,11 +120,13 @@ fn release(kernel: &str) -> String {
 
 /// Notes that tapes and recordings make of what they found; their words name nothing but CPUs, states and counts. Those of readers may
 /// name anything that a trace holds.
-const OUR_NOTES: [NoteId; 9] = [
+const OUR_NOTES: [NoteId; 11] = [
     NoteId::TickBeforeGovernor,
     NoteId::NoIdleEvents,
     NoteId::RejectedByCount,
     NoteId::NoGovernor,
+    NoteId::StoodStill,
+    NoteId::SwitchedCpus,
     NoteId::OtherGovernor,
     NoteId::AlwaysRefused,
     NoteId::RefusedEntered,

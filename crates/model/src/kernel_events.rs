@@ -39,6 +39,11 @@ macro_rules! kernel_events {
             SuspendResume ["power" "suspend_resume"] {
                 begins: bool as Number ["start"],
             };
+            /// `cpuhp:cpuhp_enter` and its kin: a step of switching `cpu` on or off begins or has ended. Other CPUs make those during
+            /// which it does not run.
+            CpuHotplug ["cpuhp" "cpuhp_enter", "cpuhp" "cpuhp_multi_enter", "cpuhp" "cpuhp_exit"] {
+                cpu: u32 as Number ["cpu"],
+            };
             /// `power:guest_halt_poll_ns`.
             GuestHaltPollNs ["power" "guest_halt_poll_ns"] {
                 grow: bool as Number ["grow"],

@@ -70,8 +70,12 @@ ids! {
     SharedState "shared-state"
     /// Idle periods during which the machine was suspended, or its guest paused, are left out.
     StoodStill "stood-still"
-    /// One idle period is most of a CPU's idle time.
+    /// One idle period is most of a CPU's idle time, and nothing shows that the machine did not stand still.
     LongIdlePeriod "long-idle-period"
+    /// One idle period is most of the idle time of CPUs; others were at work meanwhile.
+    QuietCpus "quiet-cpus"
+    /// Idle periods in which CPUs were switched off or on are left out.
+    SwitchedCpus "switched-cpus"
     /// How many tasks wait for I/O is bounded only, and the kernel's choices tell that none does.
     NoIoWaits "no-io-waits"
     /// A comparison depends on few wake events.

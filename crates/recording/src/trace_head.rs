@@ -170,8 +170,9 @@ impl TraceHead {
             how: i.how.clone(),
         });
         let changes_numbers = |n: &Note| {
-            use NoteId::{LongIdlePeriod, NoNanoseconds, RefusedEntered, SameTime, StoodStill};
-            matches!(n.id, StoodStill | LongIdlePeriod | RefusedEntered | NoNanoseconds | SameTime)
+            use NoteId::{LongIdlePeriod, NoNanoseconds, RefusedEntered, SameTime, StoodStill, SwitchedCpus};
+            let left_out = matches!(n.id, StoodStill | SwitchedCpus);
+            left_out || matches!(n.id, LongIdlePeriod | RefusedEntered | NoNanoseconds | SameTime)
         };
         let (of_tape, notes) = tape.notes.iter().cloned().partition(changes_numbers);
         let warnings = [recording.machine_check.warnings.clone(), of_tape].concat();

@@ -49,6 +49,8 @@ pub(crate) struct Maker<'a> {
     /// Idle periods whose state a governor chose that was replaced later.
     replaced: u64,
     standstill: Standstill,
+    /// Idle periods of CPUs that were switched off or on, and their time, ns.
+    switched: (u64, u64),
     /// All stays that were written down, each with the time to the one before, of which an hour counts.
     together_ns: u64,
     health: Health,
@@ -83,6 +85,7 @@ impl<'a> Maker<'a> {
             ungoverned: (0, 0),
             replaced: 0,
             standstill: Standstill::since(begin_ns),
+            switched: (0, 0),
             together_ns: 0,
             health: Health::default(),
         }
@@ -131,6 +134,7 @@ impl<'a> Maker<'a> {
             EventKind::IdleChosen { cpu, .. } => self.cpu(cpu).chosen = true,
             EventKind::IdleEnabled { cpu, governor, .. } => self.put_in_charge(cpu, governor),
             EventKind::SuspendResume { begins } => self.suspends(begins),
+            EventKind::CpuHotplug { cpu } => self.switches(cpu, e.cpu),
             EventKind::Lost { .. } => self.lost(e.cpu),
             _ => {
                 if let Some(fired) = self.armed.event(e) {
@@ -199,6 +203,16 @@ impl<'a> Maker<'a> {
         self.standstill.step(begins);
         let open = self.cpus.values_mut().filter_map(|c| c.stay.as_mut()).filter(|s| s.exit_ns.is_none());
         open.for_each(|stay| stay.in_suspend = true);
+    }
+
+    /// `by` switches `cpu` off or on. A CPU that is off has its idle task as the current one, but leaves its idle state before.
+    fn switches(&mut self, cpu: u32, by: u32) {
+        if cpu == by || !self.facts.by_switches || !self.cpus.contains_key(&cpu) {
+            return;
+        }
+        if let Some(stay) = self.cpu(cpu).stay.as_mut().filter(|s| s.exit_ns.is_none()) {
+            stay.switched = true;
+        }
     }
 
     fn lost(&mut self, cpu: u32) {

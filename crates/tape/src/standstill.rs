@@ -8,6 +8,9 @@ const SILENCE_NS: u64 = 100_000_000;
 /// some seconds between two steps.
 const LONGEST_STEP_NS: u64 = 10_000_000_000;
 
+/// Without an event of any CPU for so long, the machine may have stood still, ns.
+pub(crate) const LONG_NS: u64 = 1_000_000_000;
+
 /// Collects such times of all CPUs.
 #[derive(Debug, Default)]
 pub(crate) struct Standstill {
@@ -21,6 +24,8 @@ pub(crate) struct Standstill {
     last_ns: u64,
     /// From and to, ns.
     times: Vec<(u64, u64)>,
+    /// Silences of at least [`LONG_NS`], from and to, ns.
+    silences: Vec<(u64, u64)>,
     /// Silences of suspends so far, ns.
     silent_ns: u64,
     /// Idle periods that are left out for it.
@@ -35,6 +40,9 @@ impl Standstill {
     /// An event at `ts_ns`.
     pub(crate) fn event(&mut self, ts_ns: u64) {
         let silence_ns = ts_ns.saturating_sub(self.last_ns);
+        if silence_ns >= LONG_NS {
+            self.silences.push((self.last_ns, ts_ns));
+        }
         if self.in_suspend() && silence_ns >= SILENCE_NS {
             self.add(self.last_ns, ts_ns);
             self.silent_ns += silence_ns;
@@ -45,6 +53,12 @@ impl Standstill {
             }
         }
         self.last_ns = self.last_ns.max(ts_ns);
+    }
+
+    /// The longest time between two events of any CPU from `from_ns` to `to_ns`, which is the present, ns; 0 where none is long.
+    pub(crate) fn silence_ns(&self, from_ns: u64, to_ns: u64) -> u64 {
+        let recent = self.silences.iter().rev().take_while(|(_, to)| *to > from_ns);
+        recent.map(|(from, to)| to.min(&to_ns).saturating_sub(*from.max(&from_ns))).fold(0, u64::max)
     }
 
     /// A step of a suspend begins or ends.
@@ -116,6 +130,16 @@ mod tests {
         }
         assert_eq!(s.together_ns(), 45 + 11);
         assert_eq!(s.left_out(), 5);
+    }
+
+    #[test]
+    fn the_longest_silence_of_a_time_is_that_within_it() {
+        let mut s = Standstill::since(5 * LONG_NS);
+        for at in [5, 6, 9, 10, 12] {
+            s.event(at * LONG_NS);
+        }
+        let silence = |from: u64, to: u64| s.silence_ns(from * LONG_NS, to * LONG_NS) / LONG_NS;
+        assert_eq!([silence(5, 12), silence(9, 12), silence(8, 10), silence(12, 12)], [3, 2, 1, 0]);
     }
 
     #[test]

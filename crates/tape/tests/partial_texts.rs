@@ -19,8 +19,12 @@ struct Lines(Vec<(u64, String)>);
 
 impl Lines {
     fn say(&mut self, ts: u64, task: &str, what: &str) {
+        self.say_on(0, ts, task, what);
+    }
+
+    fn say_on(&mut self, cpu: u32, ts: u64, task: &str, what: &str) {
         let (s, us) = (ts / 1_000_000_000, ts / US % MS);
-        self.0.push((ts, format!("{task:>16}     [000] d..1 {s:5}.{us:06}: {what}\n")));
+        self.0.push((ts, format!("{task:>16}     [{cpu:03}] d..1 {s:5}.{us:06}: {what}\n")));
     }
 
     /// Idle from `ts` on for `ns`, in between two turns of a task.
@@ -336,6 +340,56 @@ fn an_idle_period_that_is_most_of_the_idle_time_is_named() {
     let words = note(&tape, NoteId::LongIdlePeriod).unwrap();
     assert!(words.starts_with("one idle period of 600.000 s (CPU 0 at 1000.2000"), "{words}");
     assert!(words.contains("99 % of the CPU's idle time"), "{words}");
+}
+
+/// CPU 1 does something every half a second while CPU 0 is idle for 600 s from `at` on.
+fn at_work_meanwhile(lines: &mut Lines, at: u64) {
+    (1..1_200)
+        .for_each(|k| lines.say_on(1, at + k * 500 * MS, "other-7", "softirq_raise: vec=1 [action=TIMER]"));
+}
+
+#[test]
+fn a_machine_whose_other_cpus_were_at_work_did_not_stand_still() {
+    let tape = slept(at_work_meanwhile, false);
+    assert_eq!((pieces(&tape).len(), note(&tape, NoteId::LongIdlePeriod)), (41, None));
+    let words = note(&tape, NoteId::QuietCpus).unwrap();
+    assert!(words.contains("of CPU 0 (the longest: 600.000 s, CPU 0"), "{words}");
+    // Ten seconds of silence are not most of its idle time.
+    let most = |from: u64, to: u64| {
+        let quiet = |k: &u64| !(from..to).contains(k);
+        let tape = slept(
+            |lines, at| {
+                let said = (1..1_200).filter(quiet).map(|k| at + k * 500 * MS);
+                said.for_each(|ts| lines.say_on(1, ts, "other-7", "softirq_raise: vec=1 [action=TIMER]"));
+            },
+            false,
+        );
+        note(&tape, NoteId::LongIdlePeriod).is_some()
+    };
+    assert_eq!([most(100, 120), most(100, 800)], [false, true]);
+    // Without idle events it may have been off.
+    assert!(note(&slept(at_work_meanwhile, true), NoteId::LongIdlePeriod).is_some());
+}
+
+#[test]
+fn the_idle_task_of_a_cpu_that_is_switched_off_is_not_idle() {
+    for event in [
+        "cpuhp_enter: cpu: 0000 target:   0 step:  88 (takedown_cpu)",
+        "cpuhp_exit: cpu=0 state=88 idx=88 ret=0",
+    ] {
+        let off = |lines: &mut Lines, at: u64| {
+            at_work_meanwhile(lines, at);
+            lines.say_on(1, at + 3 * MS, "other-7", event);
+        };
+        let tape = slept(off, true);
+        assert_eq!((pieces(&tape).len(), note(&tape, NoteId::LongIdlePeriod)), (40, None));
+        let words = note(&tape, NoteId::SwitchedCpus).unwrap();
+        assert!(words.starts_with("1 idle periods, 600.000 s together"), "{words}");
+        // Its own steps do not count, nor do those of a CPU whose idle states are seen.
+        let own = slept(|lines, at| lines.say(at + 3 * MS, "cpuhp/0-12", event), true);
+        assert_eq!(note(&own, NoteId::SwitchedCpus), None);
+        assert_eq!(pieces(&slept(off, false)).len(), 41);
+    }
 }
 
 #[test]

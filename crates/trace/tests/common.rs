@@ -90,6 +90,9 @@ pub fn is_called(kind: &EventKind, meta: &TraceMeta, name: &str) -> bool {
         EventKind::CpuFrequency { .. } => return ["cpu_frequency", "print"].contains(&name),
         EventKind::PmQosUpdateTarget { .. } => "pm_qos_update_target",
         EventKind::SuspendResume { .. } => "suspend_resume",
+        EventKind::CpuHotplug { .. } => {
+            return ["cpuhp_enter", "cpuhp_multi_enter", "cpuhp_exit"].contains(&name);
+        }
         EventKind::GuestHaltPollNs { .. } => "guest_halt_poll_ns",
         EventKind::SchedSwitch { .. } => "sched_switch",
         EventKind::SchedWaking { .. } => "sched_waking",

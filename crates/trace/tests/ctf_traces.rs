@@ -87,6 +87,7 @@ fn every_kind() -> Vec<Event> {
         EventKind::TimerExpireEntry { timer: 5, function: 6, now: 8 },
         EventKind::TimerExpireExit { timer: 5 },
         EventKind::SuspendResume { begins: true },
+        EventKind::CpuHotplug { cpu: 3 },
         EventKind::HrtimerRearm { next_event: i64::MAX, deferred: true },
         EventKind::TimerBaseIdle { is_idle: true, cpu: 0 },
         EventKind::TmigrCpuIdle { cpu: 0, nextevt: u64::MAX, wakeup: 77 },

@@ -5,10 +5,10 @@ use std::io::Write;
 use std::path::Path;
 
 use EventKind::{
-    BlockRqComplete, BlockRqIssue, CpuFrequency, CpuIdle, CpuIdleMiss, GuestHaltPollNs, HrtimerExpireEntry,
-    HrtimerRearm, HrtimerStart, IpiEntry, IpiRaise, IpiSendCpumask, IrqEntry, Lost, Other, PeltCfs,
-    PmQosUpdateTarget, SchedBlockedReason, SchedStat, SchedSwitch, SchedWakeup, SchedWaking, SoftirqRaise,
-    SuspendResume, TickStop, TimerBaseIdle, TimerStart, TmigrCpuIdle, VectorEntry, VectorExit,
+    BlockRqComplete, BlockRqIssue, CpuFrequency, CpuHotplug, CpuIdle, CpuIdleMiss, GuestHaltPollNs,
+    HrtimerExpireEntry, HrtimerRearm, HrtimerStart, IpiEntry, IpiRaise, IpiSendCpumask, IrqEntry, Lost,
+    Other, PeltCfs, PmQosUpdateTarget, SchedBlockedReason, SchedStat, SchedSwitch, SchedWakeup, SchedWaking,
+    SoftirqRaise, SuspendResume, TickStop, TimerBaseIdle, TimerStart, TmigrCpuIdle, VectorEntry, VectorExit,
 };
 use idlewise_model::{CpuMask, Event, EventKind, Health, HealthKind, HrtimerMode, Ipi, TimerFlags, Vector};
 use idlewise_trace::{TraceError, TraceFile};
@@ -230,6 +230,15 @@ fn timers() {
     assert_eq!(one("suspend_resume: dpm_resume_user[16]  end"), SuspendResume { begins: false });
     assert_eq!(one("suspend_resume: action=sync_filesystems val=0 start=1"), SuspendResume { begins: true });
     bad("suspend_resume: machine_suspend[3]");
+    for step in [
+        "cpuhp_enter: cpu: 0003 target:   0 step:  88 (takedown_cpu)",
+        "cpuhp_multi_enter: cpu: 0003 target: 139 step: 150 (x)",
+        "cpuhp_exit:  cpu: 0003  state:  88 step:  88 ret: 0",
+        "cpuhp_enter: cpu=3 target=0 idx=88 fun=0x9",
+    ] {
+        assert_eq!(one(step), CpuHotplug { cpu: 3 }, "{step}");
+    }
+    bad("cpuhp_enter: target: 0");
     assert_eq!(one("tick_stop: success=1 dependency=NONE"), TickStop { success: true, dependency: 0 });
     assert_eq!(one("tick_stop: success=0 dependency=SCHED"), TickStop { success: false, dependency: 4 });
     assert_eq!(

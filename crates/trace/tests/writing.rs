@@ -149,6 +149,7 @@ fn everything() -> TraceFile {
         ),
         ("timer", "hrtimer_rearm", &["next_event", "deferred"]),
         ("power", "suspend_resume", &["start"]),
+        ("cpuhp", "cpuhp_enter", &["cpu"]),
     ];
     let mut whole = message().n(1, 2);
     let mut events = vec![
@@ -213,9 +214,9 @@ fn perfetto_gives_back_every_kind_of_event() {
     let file = everything();
     let bytes = perfetto(&file);
     let written = read(bytes);
-    assert_eq!(same_events(&file, &written, "everything"), 51);
+    assert_eq!(same_events(&file, &written, "everything"), 52);
     // And so does what is written of that.
-    assert_eq!(same_events(&file, &read(perfetto(&written)), "everything twice"), 51);
+    assert_eq!(same_events(&file, &read(perfetto(&written)), "everything twice"), 52);
 }
 
 #[test]
@@ -257,7 +258,7 @@ fn text_is_what_the_kernel_prints() {
     ] {
         assert!(body.contains(&line), "no line\n{line}\nin\n{text}");
     }
-    assert_eq!(body.len(), 51);
+    assert_eq!(body.len(), 52);
 }
 
 /// As [`named`], of what a line of text tells: systems of other events and unknown vectors are not in it.
@@ -327,12 +328,12 @@ fn perfettos_own_messages_hold_what_was_written() {
     );
     // What Perfetto reads of it prints as the same events.
     let printed = perfettos_opinion(&python, &["print", path]).unwrap();
-    assert_eq!(printed.lines().count(), 50);
+    assert_eq!(printed.lines().count(), 51);
     assert!(
         printed.contains("hrtimer_expire_entry: hrtimer=7 now=55 function=tick_nohz_handler"),
         "{printed}"
     );
     // Tracks are no events.
     let written = TraceFile::open(Path::new(path)).unwrap();
-    assert_eq!(same_events(&file, &written, "everything"), 51);
+    assert_eq!(same_events(&file, &written, "everything"), 52);
 }

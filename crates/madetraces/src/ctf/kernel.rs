@@ -73,6 +73,7 @@ pub(super) fn fields_of(kind: &EventKind) -> (String, Vec<Field>) {
             ("power:pm_qos_update_target", vec![signed("curr_value", curr_value.into(), 32)])
         }
         EventKind::SuspendResume { begins } => ("power:suspend_resume", u32s(&[("start", begins.into())])),
+        EventKind::CpuHotplug { cpu } => ("cpuhp:cpuhp_enter", u32s(&[("cpu", cpu)])),
         EventKind::GuestHaltPollNs { grow, new, old } => {
             ("power:guest_halt_poll_ns", u32s(&[("grow", grow.into()), ("new", new), ("old", old)]))
         }

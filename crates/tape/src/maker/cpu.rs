@@ -7,6 +7,15 @@ use crate::causes::Evidence;
 use crate::rcu_softirq::RunKind;
 use crate::spool::Stays;
 
+/// The longest idle period of a CPU, ns.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Longest {
+    pub(super) ns: u64,
+    pub(super) start_ns: u64,
+    /// The longest time within it in which no CPU has an event.
+    pub(super) silence_ns: u64,
+}
+
 /// What is known of a CPU so far.
 #[derive(Default)]
 pub(super) struct Cpu {
@@ -40,9 +49,9 @@ pub(super) struct Cpu {
     pub(super) choice_due: bool,
     /// When the last stay that was written down ended, ns.
     pub(super) told_to_ns: u64,
-    /// All stays together, ns, and of the longest its time, ns, and when it began, ns.
+    /// All stays together, ns.
     pub(super) idle_ns: u64,
-    pub(super) longest: (u64, u64),
+    pub(super) longest: Longest,
     pub(super) iowait: u16,
     pub(super) tick_handlers: Counted,
     /// How well it is known what the clock was programmed for, counted by grade.
@@ -79,6 +88,8 @@ pub(super) struct Stay {
     pub(super) sent_before: bool,
     /// The machine was suspended, or on its way there or back, at some time of the stay.
     pub(super) in_suspend: bool,
+    /// Other CPUs switched this one off or on during the stay.
+    pub(super) switched: bool,
     /// When another CPU first sent an interrupt during the stay, and began to wake a task for this CPU, ns.
     pub(super) called_ns: Option<u64>,
     pub(super) waking_ns: Option<u64>,

@@ -2,18 +2,14 @@
 //! The end of the recording: what is still open, what only the whole tells, the tape.
 
 use idlewise_model::{
-    Confidence, Counted, CpuTape, Health, HealthKind, NEVER_NS, Note, Piece, PiecesError, Source, Tape,
-    TapeCpu, WakeCause, nth,
+    Confidence, Counted, CpuTape, Health, HealthKind, NEVER_NS, Piece, PiecesError, Source, Tape, TapeCpu,
+    WakeCause, nth,
 };
 
-use super::inputs::long_idle_period;
 use super::{Maker, place, rcu};
 
 /// The tick's handlers take this long where the recording does not show it, ns.
 const TICK_HANDLER_NS: u32 = 5_000;
-
-/// Long idle periods of more CPUs are not named.
-const MOST_LONG: usize = 3;
 
 impl Maker<'_> {
     pub(crate) fn finish(mut self, source: Source, mut health: Health) -> Result<Tape, PiecesError> {
@@ -22,8 +18,7 @@ impl Maker<'_> {
             self.close(*cpu);
         }
         let mut cpus = Vec::new();
-        let long: Vec<Note> =
-            self.cpus.iter().filter_map(|(cpu, c)| long_idle_period(*cpu, c)).take(MOST_LONG).collect();
+        let long = self.long_idle_periods();
         let (mut programmed, mut wakes) = ([0; 4], [0; 4]);
         for (cpu, mut c) in std::mem::take(&mut self.cpus) {
             let tick = self.facts.grid(cpu);

@@ -1,33 +1,55 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Each input of governors: how well it is known, and how it was made.
 
-use idlewise_model::{Confidence, CpuTape, Note, NoteId, PieceFlags, PiecesError, TapeCpu, TapeInput};
+use idlewise_model::{
+    Confidence, CpuTape, Note, NoteId, PieceFlags, PiecesError, TapeCpu, TapeInput, cpu_list,
+};
 
 use super::cpu::Cpu;
 use super::visits::SAME_VISIT_NS;
 use super::{Maker, place};
 use crate::facts::TickShownBy;
 use crate::io_waits::IoEvidence;
+use crate::standstill::LONG_NS;
 use crate::unseen::Expires;
 
-/// One idle period of at least so long, ns, that is more than half of a CPU's idle time is worth a look.
-const LONG_NS: u64 = 1_000_000_000;
-
-/// A remark about the longest idle period of `cpu`, where it is most of the idle time.
-pub(super) fn long_idle_period(cpu: u32, c: &Cpu) -> Option<Note> {
-    let (ns, start_ns) = c.longest;
-    (ns >= LONG_NS && ns > c.idle_ns / 2).then(|| {
-        NoteId::LongIdlePeriod.note(format!(
-            "one idle period of {:.3} s ({}) is {} % of the CPU's idle time: a suspend, a CPU that was \
-             switched off or a paused guest looks the same where no event shows it",
-            ns as f64 / 1e9,
-            place(cpu, start_ns),
-            u128::from(ns) * 100 / u128::from(c.idle_ns)
-        ))
-    })
-}
+/// Long idle periods of more CPUs are not named one by one.
+const MOST_LONG: usize = 3;
 
 impl Maker<'_> {
+    /// Remarks about CPUs of whose idle time one idle period is most. Where no CPU has an event for the most of it, the machine may have
+    /// stood still; a CPU that is switched off leaves its idle state before, so that only its idle task looks like that.
+    pub(super) fn long_idle_periods(&self) -> Vec<Note> {
+        let most = |ns: u64, c: &Cpu| ns >= LONG_NS && ns > c.idle_ns / 2;
+        let long = self.cpus.iter().filter(|(_, c)| most(c.longest.ns, c));
+        let (unclear, clear): (Vec<_>, Vec<_>) =
+            long.partition(|(_, c)| self.facts.by_switches || most(c.longest.silence_ns, c));
+        let mut notes: Vec<Note> = unclear
+            .iter()
+            .take(MOST_LONG)
+            .map(|(cpu, c)| {
+                NoteId::LongIdlePeriod.note(format!(
+                    "one idle period of {:.3} s ({}) is {} % of the CPU's idle time: a suspend, a CPU that was \
+                     switched off or a paused guest looks the same where no event shows it",
+                    c.longest.ns as f64 / 1e9,
+                    place(**cpu, c.longest.start_ns),
+                    u128::from(c.longest.ns) * 100 / u128::from(c.idle_ns)
+                ))
+            })
+            .collect();
+        if let Some((cpu, c)) = clear.iter().max_by_key(|(_, c)| c.longest.ns) {
+            notes.push(NoteId::QuietCpus.note(format!(
+                "one idle period is most of the idle time of {} {} (the longest: {:.3} s, {}); other CPUs have events \
+                 meanwhile, so that the machine was not suspended",
+                if clear.len() == 1 { "CPU" } else { "CPUs" },
+                cpu_list(&clear.iter().map(|(cpu, _)| **cpu).collect::<Vec<_>>()),
+                c.longest.ns as f64 / 1e9,
+                place(**cpu, c.longest.start_ns)
+            )));
+        }
+        notes
+    }
+
     /// `programmed` and `wakes` are counts by grade.
     pub(super) fn inputs(
         &self,
@@ -224,6 +246,14 @@ impl Maker<'_> {
                 "{periods} idle periods, {:.3} s together, without a governor: the recording has choices \
                  for other idle periods of these CPUs, but not for these. The kernel's default idle routine \
                  ran while no governor was active. They are not counted, and replay asks no governor there",
+                ns as f64 / 1e9
+            )));
+        }
+        let (periods, ns) = self.switched;
+        if periods > 0 {
+            notes.push(NoteId::SwitchedCpus.note(format!(
+                "{periods} idle periods, {:.3} s together, in which other CPUs switched theirs off or on: no \
+                 governor chooses there, and they are left out",
                 ns as f64 / 1e9
             )));
         }

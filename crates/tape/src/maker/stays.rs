@@ -3,7 +3,7 @@
 
 use idlewise_model::{Confidence, HealthKind, Miss, Piece, PieceFlags, TickGrid, WakeCause};
 
-use super::cpu::Stay;
+use super::cpu::{Longest, Stay};
 use super::{Maker, clip, place, rcu};
 use crate::armed::Due;
 use crate::check::{LONGEST_STAY_NS, LONGEST_TOGETHER_NS, reach_ns};
@@ -74,6 +74,12 @@ impl Maker<'_> {
         let overdue = by_timer.is_some_and(|due| due.at_ns.saturating_add(STANDSTILL_NS) < exit_ns);
         if overdue || stay.in_suspend {
             self.standstill.leave_out(start_ns, exit_ns);
+            self.cpu(cpu).forget();
+            return;
+        }
+        if stay.switched {
+            self.switched.0 += 1;
+            self.switched.1 = self.switched.1.saturating_add(exit_ns.saturating_sub(start_ns));
             self.cpu(cpu).forget();
             return;
         }
@@ -160,6 +166,11 @@ impl Maker<'_> {
         }
         // Polling ends without an interrupt, too.
         let interrupted = seen.first.is_some() || !polling;
+        let longest = self.cpu(cpu).longest.ns;
+        if piece.stay_ns() > longest {
+            let silence_ns = self.standstill.silence_ns(start_ns, exit_ns);
+            self.cpu(cpu).longest = Longest { ns: piece.stay_ns(), start_ns, silence_ns };
+        }
         let c = self.cpu(cpu);
         if piece.cause == WakeCause::Tick {
             let from = inside.unwrap_or(exit_ns);
@@ -170,7 +181,6 @@ impl Maker<'_> {
         }
         c.told_to_ns = exit_ns;
         c.idle_ns += piece.stay_ns();
-        c.longest = c.longest.max((piece.stay_ns(), piece.start_ns));
         c.governed += u64::from(piece.chosen().is_some());
         c.stays.rest.push(piece);
         c.programmed[stay.programmed as usize] += 1;

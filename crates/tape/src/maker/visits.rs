@@ -175,6 +175,7 @@ impl Maker<'_> {
             piece,
             sent_before: c.sent_ns.is_some(),
             in_suspend: suspending,
+            switched: false,
             called_ns: None,
             waking_ns: None,
             programmed: timers.programmed,

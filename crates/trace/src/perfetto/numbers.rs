@@ -214,7 +214,7 @@ const fn text(number: u8, name: &'static str) -> Field<&'static str> {
 
 /// The fields of the events whose values are read.
 #[rustfmt::skip]
-pub(crate) const FIELDS: [(u32, &[Field<&str>]); 29] = [
+pub(crate) const FIELDS: [(u32, &[Field<&str>]); 32] = [
     (3, &[number(1, "ip"), text(2, "buf")]),
     (4, &[
         text(1, "prev_comm"), number(2, "prev_pid"), number(3, "prev_prio"), number(4, "prev_state"),
@@ -248,6 +248,9 @@ pub(crate) const FIELDS: [(u32, &[Field<&str>]); 29] = [
         number(1, "dev"), number(2, "sector"), number(3, "nr_sector"), number(4, "errors"), text(5, "rwbs"),
         text(6, "cmd"), number(7, "error"),
     ]),
+    (343, &[number(1, "cpu"), number(2, "idx"), number(3, "ret"), number(4, "state")]),
+    (344, &[number(1, "cpu"), number(2, "fun"), number(3, "idx"), number(4, "target")]),
+    (345, &[number(1, "cpu"), number(2, "fun"), number(3, "idx"), number(4, "target")]),
     (491, &[
         text(1, "comm"), number(2, "pid"), number(3, "prio"), number(4, "orig_cpu"), number(5, "dest_cpu"),
         number(6, "running"), number(7, "load"),

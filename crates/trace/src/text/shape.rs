@@ -67,6 +67,8 @@ enum Spelling {
     HaltPoll,
     /// `machine_suspend[1] begin`.
     Step,
+    /// `cpu: 0003 target: 0 step: 88 (takedown_cpu)`.
+    Hotplug,
     /// `254,0 WS 4096 () 1234 + 8 none,0,0 [fio]`.
     Request,
     Whole,
@@ -146,6 +148,7 @@ impl Shape {
             }
             Spelling::HaltPoll => halt_poll(fields, &mut line)?,
             Spelling::Step => step(fields, &mut line)?,
+            Spelling::Hotplug => line.fill([hotplug(fields)?]),
             Spelling::Request => request(fields, &mut line)?,
             Spelling::Whole => line.text = whole(fields),
         }
@@ -234,6 +237,7 @@ impl Spelling {
             "sched_waking" | "sched_wakeup" | "sched_wakeup_new" if !has(b" pid=") => Self::ShortWakeup,
             "guest_halt_poll_ns" if !has(b"grow=") => Self::HaltPoll,
             "suspend_resume" if !has(b"start=") => Self::Step,
+            "cpuhp_enter" | "cpuhp_multi_enter" | "cpuhp_exit" if !has(b"cpu=") => Self::Hotplug,
             "block_rq_issue" | "block_rq_complete" if !has(b"sector=") => Self::Request,
             _ => Self::Pairs,
         }
@@ -314,6 +318,7 @@ impl Layout for Wording<'_> {
             Spelling::ShortWakeup | Spelling::TracerWakeup => fixed(&SHORT_WAKEUP),
             Spelling::HaltPoll => fixed(&HALT_POLL),
             Spelling::Step => fixed(&STEP),
+            Spelling::Hotplug => fixed(&["cpu"]),
             Spelling::Request => fixed(&REQUEST),
             Spelling::Whole => None,
         };
@@ -398,6 +403,11 @@ fn halt_poll(fields: &[u8], line: &mut Line<'_>) -> Option<()> {
     let (word, old) = old.split_at_checked(space)?;
     line.fill([values::number(new)?, values::number(values::trim(old))?, u64::from(word == b"grow")]);
     Some(())
+}
+
+fn hotplug(fields: &[u8]) -> Option<u64> {
+    let rest = fields.strip_prefix(b"cpu:")?.trim_ascii_start();
+    values::number(rest.split(|b| *b == b' ').next()?)
 }
 
 /// `ACTION[VALUE] begin` or `... end`.
