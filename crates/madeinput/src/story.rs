@@ -139,6 +139,8 @@ pub struct Story {
     /// The current task of each CPU.
     pids: BTreeMap<u32, i32>,
     without: Vec<&'static str>,
+    /// The CPU latency limit, us.
+    limit_us: i32,
 }
 
 impl Story {
@@ -149,6 +151,7 @@ impl Story {
             cpus: (0..cpus).map(|c| (c, Vec::new())).collect(),
             pids: (0..cpus).map(|c| (c, 1)).collect(),
             without: vec!["tmigr_cpu_idle"],
+            limit_us: 2_000_000_000,
         }
     }
 
@@ -212,7 +215,8 @@ impl Story {
     }
 
     pub fn latency_limit(&mut self, cpu: u32, ts: u64, us: i32) {
-        self.tell(cpu, ts, "pm_qos_update_target", &[0, us.into()]);
+        let before = std::mem::replace(&mut self.limit_us, us);
+        self.tell(cpu, ts, "pm_qos_update_target", &[before.into(), us.into()]);
     }
 
     pub fn switch(&mut self, cpu: u32, ts: u64, prev_state: u64, next: i32) {

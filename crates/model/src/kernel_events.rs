@@ -30,10 +30,18 @@ macro_rules! kernel_events {
                 khz: u32 as Number ["state", "frequency"],
                 cpu: u32 as Number ["cpu_id", "cpu"],
             };
-            /// `power:pm_qos_update_target`: the aggregated limit of a class changed to `curr_value` (us for the CPU latency
-            /// class).
+            /// `power:pm_qos_update_target`: an aggregated limit changed from `prev_value` to `curr_value` (us for CPU latency, else
+            /// what the limit is of).
             PmQosUpdateTarget ["power" "pm_qos_update_target"] {
+                prev_value: i32 as Number ["prev_value"],
                 curr_value: i32 as Number ["curr_value"],
+            };
+            /// `power:dev_pm_qos_add_request` and its kin: a request, for a limit of one device or of CPU latency, is `value` now.
+            PmQosRequest [
+                "power" "dev_pm_qos_add_request", "power" "dev_pm_qos_update_request", "power" "dev_pm_qos_remove_request",
+                "power" "pm_qos_add_request", "power" "pm_qos_update_request", "power" "pm_qos_remove_request"
+            ] {
+                value: i32 as Number ["new_value", "value"],
             };
             /// `power:suspend_resume`: a step of a suspend or resume of the whole machine begins or ends; steps are nested.
             SuspendResume ["power" "suspend_resume"] {

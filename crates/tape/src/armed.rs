@@ -10,7 +10,12 @@ use crate::timers::{Cancelled, Pending};
 use crate::unseen::Expires;
 
 /// A timer this long overdue was cancelled unseen, ns.
-const STALE_NS: i64 = 20_000_000;
+const STALE_NS: i64 = 2_000_000;
+/// No CPU that enters an idle state has kept interrupts off for so long as a rule, ns.
+const OVERDUE_NS: i64 = 100_000;
+/// A CPU's timers are in doubt where what was seen of them was refuted so often, and at one in so many of its idle entries.
+const REFUTED: u64 = 3;
+const REFUTED_OF: u64 = 50;
 /// Two times of one clock event differ by less, ns.
 const SAME_NS: i64 = 1_000;
 /// The number of a timer that no event names.
@@ -26,7 +31,7 @@ pub(crate) struct Armed<'a> {
     global: Pending,
     /// Each CPU's tick timer, where it was seen to be armed.
     ticks: BTreeMap<u32, Tick>,
-    /// Hrtimers whose expiry is known only from above.
+    /// Hrtimers whose expiry is known only from above, or that fired long after what they were armed for.
     upper: BTreeSet<u64>,
     /// Hrtimers whose expiry follows from those after it.
     by_period: BTreeSet<u64>,
@@ -38,6 +43,8 @@ pub(crate) struct Armed<'a> {
     changes: usize,
     moved_ns: i64,
     next_unseen: usize,
+    /// By CPU: how often its timers were refuted, and its idle entries.
+    refuted: BTreeMap<u32, (u64, u64)>,
     /// By CPU, when hrtimers that nobody was seen to arm will be cancelled, ns: they are due after that.
     unknown: BTreeMap<u32, BTreeSet<u64>>,
     /// Hrtimers that were cancelled, and for when they were armed, ns on the trace clock.
@@ -108,6 +115,7 @@ impl<'a> Armed<'a> {
             changes: 0,
             moved_ns: 0,
             next_unseen: 0,
+            refuted: BTreeMap::new(),
             unknown: BTreeMap::new(),
             cancelled: Cancelled::default(),
             lingering: BTreeMap::new(),
@@ -161,7 +169,11 @@ impl<'a> Armed<'a> {
                     self.moves(e.cpu, before.and_then(|tick| tick.at), at);
                 } else {
                     let cpu = self.facts.moved.get(&(hrtimer, e.ts_ns)).copied().unwrap_or(e.cpu);
-                    self.upper.remove(&hrtimer);
+                    if self.facts.late.contains(&(hrtimer, e.ts_ns)) {
+                        self.upper.insert(hrtimer);
+                    } else {
+                        self.upper.remove(&hrtimer);
+                    }
                     self.by_period.remove(&hrtimer);
                     let before = self.hrtimers.disarm(hrtimer).map(|(_, expires)| expires);
                     self.moves(e.cpu, before, self.hrtimer_at(expires));
@@ -350,6 +362,23 @@ impl<'a> Armed<'a> {
         fired
     }
 
+    /// The tick of `cpu` is stopped. Where cancels are not recorded, its timer is gone unless it is armed for something else next.
+    pub(crate) fn tick_stops(&mut self, cpu: u32) {
+        if self.facts.cancels == 0
+            && let Some(tick) = self.ticks.get_mut(&cpu)
+        {
+            tick.at = None;
+        }
+    }
+
+    /// A timer interrupt came to `cpu` for which no timer was seen to be armed. Since 7.0 a clock event that stays programmed for one
+    /// that is gone brings some.
+    pub(crate) fn unexplained(&mut self, cpu: u32) {
+        if self.facts.hrtimers() && !self.facts.kernel.cancels_lazily() {
+            self.refuted.entry(cpu).or_default().0 += 1;
+        }
+    }
+
     /// Forgets timers of `cpu` that must have fired by `ts_ns`: where that is recorded those that are long overdue, else all
     /// that are due.
     fn forget_stale(&mut self, cpu: u32, ts_ns: u64) {
@@ -357,7 +386,8 @@ impl<'a> Armed<'a> {
         if self.facts.expiries == 0 {
             let _ = self.due(cpu, ts_ns);
         }
-        self.hrtimers.forget_before(cpu, stale);
+        let forgotten = self.hrtimers.forget_before(cpu, stale);
+        self.refuted.entry(cpu).or_default().0 += forgotten;
         let all_seen = self.facts.wheel_cancels + self.facts.wheel_expiries > 0;
         let stale = if all_seen { stale } else { now };
         self.local.forget_before(cpu, stale);
@@ -368,6 +398,9 @@ impl<'a> Armed<'a> {
     pub(crate) fn next(&mut self, cpu: u32, ts_ns: u64, stopped: bool, last_awake: bool) -> NextTimers {
         self.arm_unseen(ts_ns);
         self.forget_stale(cpu, ts_ns);
+        let (refuted, entries) = self.refuted.entry(cpu).or_default();
+        *entries += 1;
+        let doubted = *refuted >= REFUTED && refuted.saturating_mul(REFUTED_OF) > *entries;
         let unknown_from = self.unknown_from(cpu, ts_ns);
         if let Some(at) = self.programmed.get(&cpu).filter(|at| **at != NEVER_NS) {
             // The clock event is programmed for the first of them: what was due before is gone.
@@ -387,6 +420,9 @@ impl<'a> Armed<'a> {
             };
         }
         let mut known = self.facts.hrtimers_known().max(self.facts.stops_known(cpu));
+        if doubted || hrtimer_at < (ts_ns as i64).saturating_sub(OVERDUE_NS) {
+            known = known.max(Confidence::Bounded);
+        }
         let (wheel_at, confidence) = self.wheel(cpu, ts_ns, stopped, last_awake);
         let tick_at = if stopped { wheel_at } else { self.facts.grid(cpu).after(ts_ns) as i64 };
         let lingering = self.lingering.get(&cpu);

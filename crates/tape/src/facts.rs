@@ -8,6 +8,7 @@ use idlewise_model::{Confidence, CpuMask, Span, TickGrid};
 use crate::io_waits::IoWaits;
 use crate::irq_class::IrqClass;
 use crate::kernel::Kernel;
+use crate::latency_limits::LatencyLimits;
 use crate::offset::Offsets;
 use crate::rcu_softirq::Shortest;
 use crate::unseen::Unseen;
@@ -95,6 +96,8 @@ pub(crate) struct Facts {
     pub(crate) moved: BTreeMap<(u64, u64), u32>,
     /// Cancels that were part of an expiry although they do not look so: hrtimer and time, ns.
     pub(crate) no_cancels: BTreeSet<(u64, u64)>,
+    /// Armings, by hrtimer and time, ns, that fired long after what they were armed for.
+    pub(crate) late: BTreeSet<(u64, u64)>,
     /// When a CPU's tick was started, CPU and ns, so that its handler armed it again: a stopped tick's does not.
     pub(crate) ran_on: BTreeSet<(u32, u64)>,
     /// What the kernel's version says about its events.
@@ -110,6 +113,8 @@ pub(crate) struct Facts {
     pub(crate) armings: u64,
     pub(crate) cancels: u64,
     pub(crate) expiries: u64,
+    /// Timers of which the recording has no pointer.
+    pub(crate) nameless: u64,
     /// How often a CPU's clock event was programmed.
     pub(crate) rearms: u64,
     /// The same of wheel timers.
@@ -121,7 +126,7 @@ pub(crate) struct Facts {
     pub(crate) tick_stops: u64,
     pub(crate) base_idles: u64,
     pub(crate) misses: u64,
-    pub(crate) qos_changes: u64,
+    pub(crate) latency_limits: LatencyLimits,
     pub(crate) frequencies: u64,
     pub(crate) pelts: u64,
     /// What other CPUs did to wake each, as far as they were recorded.
@@ -233,6 +238,7 @@ impl Facts {
     pub(crate) fn hrtimers_known(&self) -> Confidence {
         match (self.armings, self.expiries) {
             (0, 0) => Confidence::Assumed,
+            _ if self.nameless > 0 => Confidence::Bounded,
             // Who armed it does not say which CPU it will expire on.
             (0, _) | (_, 0) => Confidence::Bounded,
             (MANY_ARMINGS.., _) if self.cancels == 0 && !self.described.contains("timer:hrtimer_cancel") => {
@@ -247,6 +253,7 @@ impl Facts {
         let many = self.wheel_timers >= MANY_ARMINGS;
         let missing = |seen: u64, event: &str| many && seen == 0 && !self.described.contains(event);
         match self.wheel_timers {
+            _ if self.nameless > 0 => Confidence::Bounded,
             0 if !self.described.contains("timer:timer_start") => Confidence::Bounded,
             _ if missing(self.wheel_cancels, "timer:timer_cancel") => Confidence::Bounded,
             _ if missing(self.wheel_expiries, "timer:timer_expire_entry") => Confidence::Bounded,

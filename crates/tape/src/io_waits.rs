@@ -67,6 +67,7 @@ struct Handlers {
     running: BTreeMap<u32, u32>,
     interrupts: bool,
     softirqs: bool,
+    wakings: bool,
 }
 
 impl Handlers {
@@ -82,6 +83,7 @@ impl Handlers {
                     *running = running.saturating_sub(1);
                 }
             }
+            EventKind::SchedWaking { .. } => self.wakings = true,
             // No handler goes on behind a switch: an event was lost.
             EventKind::SchedSwitch { .. } | EventKind::Lost { .. } => {
                 self.running.remove(&e.cpu);
@@ -95,9 +97,9 @@ impl Handlers {
         self.running.get(&cpu).is_some_and(|n| *n > 0)
     }
 
-    /// Whether the recording has both kinds.
+    /// Whether the recording has both kinds, and who wakes tasks.
     fn all_seen(&self) -> bool {
-        self.interrupts && self.softirqs
+        self.interrupts && self.softirqs && self.wakings
     }
 }
 
@@ -108,6 +110,7 @@ pub(crate) struct Finder {
     by_stat: Sleeps,
     by_request: Sleeps,
     by_waker: Sleeps,
+    /// `sched_stat_iowait` events.
     stats: u64,
     requests: u64,
     asleep: BTreeMap<i32, Asleep>,
@@ -144,7 +147,7 @@ impl Finder {
                 self.by_reason.entry(pid).or_default().push((e.ts_ns, io_wait));
             }
             EventKind::SchedStat { pid, io_wait } => {
-                self.stats += 1;
+                self.stats += u64::from(io_wait);
                 let unknown = self.asleep.get_mut(&pid).is_some_and(|a| std::mem::take(&mut a.unknown));
                 // The second of the two says nothing new.
                 if unknown || io_wait {
@@ -175,10 +178,11 @@ impl Finder {
         self.by_waker.entry(pid).or_default().push((ts_ns, !asleep.by_task));
     }
 
-    pub(crate) fn finish(self) -> IoWaits {
+    /// `stats_recorded`: `sched_stat_iowait` events were on; where none came, no task waited for I/O.
+    pub(crate) fn finish(self, stats_recorded: bool) -> IoWaits {
         let (evidence, sleeps) = if !self.by_reason.is_empty() {
             (IoEvidence::BlockedReason, self.by_reason)
-        } else if self.stats > 0 {
+        } else if self.stats > 0 || stats_recorded && !self.by_stat.is_empty() {
             (IoEvidence::SchedStat, self.by_stat)
         } else if self.requests > 0 {
             (IoEvidence::Requests, self.by_request)
@@ -200,7 +204,7 @@ mod tests {
         events
             .iter()
             .for_each(|(ts_ns, kind)| finder.event(&Event { ts_ns: *ts_ns, cpu: 0, pid: 0, kind: *kind }));
-        finder.finish()
+        finder.finish(false)
     }
 
     fn blocks(pid: i32, prev_prio: i32, prev_state: u64) -> EventKind {
@@ -251,6 +255,17 @@ mod tests {
     }
 
     #[test]
+    fn blocked_times_alone_do_not_show_which_were_waits_for_io() {
+        let blocked = (200, EventKind::SchedStat { pid: 7, io_wait: false });
+        assert_eq!(found(&[(100, blocks(7, 120, 2)), blocked]).evidence, IoEvidence::Nothing);
+        let mut finder = Finder::default();
+        for (ts_ns, kind) in [(100, blocks(7, 120, 2)), blocked] {
+            finder.event(&Event { ts_ns, cpu: 0, pid: 0, kind });
+        }
+        assert_eq!(finder.finish(true).evidence, IoEvidence::SchedStat);
+    }
+
+    #[test]
     fn nothing_is_concluded_of_tasks_that_a_kernel_may_not_count() {
         let stat = (50, EventKind::SchedStat { pid: 9, io_wait: true });
         let seen = found(&[stat, (100, blocks(7, 90, 2)), (200, runs(7))]);
@@ -284,7 +299,7 @@ mod tests {
             for (ts_ns, pid, kind) in events(handlers) {
                 finder.event(&Event { ts_ns, cpu: 0, pid, kind });
             }
-            let found = finder.finish();
+            let found = finder.finish(false);
             (found.evidence, [100, 200, 300].map(|ts_ns| found.waits_for_io(7, ts_ns)))
         };
         assert_eq!(found(true), (IoEvidence::Wakers, [Some(true), Some(true), Some(false)]));

@@ -16,9 +16,11 @@ mod event_cost;
 mod facts;
 pub mod file;
 mod grid;
+mod identities;
 mod io_waits;
 mod irq_class;
 mod kernel;
+mod latency_limits;
 mod leaving;
 mod maker;
 mod offset;
@@ -36,6 +38,8 @@ use idlewise_model::{Event, Health, HealthCount, HealthKind, PiecesError, Source
 use idlewise_platform::Platform;
 use idlewise_trace::{Events, TraceError, TraceFile};
 use thiserror::Error;
+
+use identities::Identities;
 
 /// Why no tape can be made from a trace.
 #[derive(Debug, Error)]
@@ -69,13 +73,16 @@ pub fn check(trace: &TraceFile, name: &str) -> Result<(), TapeError> {
 fn surveyed<'t>(trace: &'t TraceFile, name: &str) -> Result<(survey::Survey<'t>, u64, Health), TapeError> {
     let mut survey = survey::Survey::new(trace.meta());
     let mut events = trace.events()?;
+    let mut identities = Identities::default();
     while let Some(event) = events.next() {
+        let Some(event) = identities.complete(&event) else { continue };
         if let idlewise_model::EventKind::IrqEntry { irq } = event.kind {
             survey.irq(irq, events.irq_name(irq), &event);
         }
         survey.event(&event, &events);
     }
     trace.check_read()?;
+    survey.names_no_timers(identities.given);
     let mut health = trace.meta().health.clone();
     health.merge(events.health());
     if !survey.any_idle() {
@@ -129,8 +136,11 @@ pub fn make_within(
     };
     let mut maker = maker::Maker::new(&facts, machine, limits);
     let seen: &mut dyn Iterator<Item = Event> = &mut trace.events()?;
+    let mut identities = Identities::default();
     for event in seen {
-        maker.event(&event);
+        if let Some(event) = identities.complete(&event) {
+            maker.event(&event);
+        }
     }
     trace.check_read()?;
     let mut tape = maker.finish(source, health)?;

@@ -13,9 +13,7 @@ mod without_idle_events;
 
 use std::collections::BTreeMap;
 
-use idlewise_model::{
-    Change, Event, EventKind, GovernorName, Health, IdleTable, NO_LATENCY_LIMIT_NS, TickGrid,
-};
+use idlewise_model::{Event, EventKind, GovernorName, Health, IdleTable, TickGrid};
 use idlewise_platform::Platform;
 
 use crate::armed::Armed;
@@ -26,9 +24,6 @@ use crate::standstill::Standstill;
 use crate::util::{self, Utilisation};
 use cpu::Cpu;
 use quiet::Quiet;
-
-/// Global latency limit that means none, us (`governor-behaviour.md` 1.7).
-const NO_LIMIT_US: i32 = 2_000_000_000;
 
 /// Makes a tape from the events of a trace in order of time.
 pub(crate) struct Maker<'a> {
@@ -43,7 +38,6 @@ pub(crate) struct Maker<'a> {
     /// Without `tick_stop` events, `timer_base_idle` tells.
     base_idle_tells: bool,
     uninterruptible: BTreeMap<i32, u32>,
-    latency: Vec<Change<i64>>,
     /// Idle periods for which no governor was asked, and their time, ns.
     ungoverned: (u64, u64),
     /// Idle periods whose state a governor chose that was replaced later.
@@ -81,7 +75,6 @@ impl<'a> Maker<'a> {
             spool: Spool::new(limits),
             base_idle_tells: facts.tick_shown_by() == Some(TickShownBy::TimerBaseIdle),
             uninterruptible: BTreeMap::new(),
-            latency: Vec::new(),
             ungoverned: (0, 0),
             replaced: 0,
             standstill: Standstill::since(begin_ns),
@@ -118,6 +111,9 @@ impl<'a> Maker<'a> {
                 self.util.woken(pid, running_ns, target_cpu, new);
                 self.waking(e, pid, target_cpu);
             }
+            EventKind::SchedBlockedReason { pid, .. } | EventKind::SchedStat { pid, .. } => {
+                self.waits_no_more(pid)
+            }
             EventKind::SchedMigrateTask { pid, dest_cpu, .. } => self.util.move_to(pid, running_ns, dest_cpu),
             EventKind::CpuFrequency { cpu, khz } => self.util.frequency(cpu, running_ns, khz),
             EventKind::PeltCfs { cpu, util } => self.util.recorded(cpu, running_ns, util),
@@ -130,7 +126,6 @@ impl<'a> Maker<'a> {
             EventKind::TimerBaseIdle { is_idle: true, cpu } if self.base_idle_tells => {
                 self.tick_stopped(e, cpu);
             }
-            EventKind::PmQosUpdateTarget { curr_value } => self.latency_limit(e.ts_ns, curr_value),
             EventKind::IdleChosen { cpu, .. } => self.cpu(cpu).chosen = true,
             EventKind::IdleEnabled { cpu, governor, .. } => self.put_in_charge(cpu, governor),
             EventKind::SuspendResume { begins } => self.suspends(begins),
@@ -174,6 +169,7 @@ impl<'a> Maker<'a> {
     fn tick_stopped(&mut self, e: &Event, cpu: u32) {
         let ts_ns = e.ts_ns;
         self.util.tick_stopped(cpu);
+        self.armed.tick_stops(cpu);
         let c = self.cpu(cpu);
         if e.pid > 0 && !c.in_visit {
             c.off_since_task = true;
@@ -188,14 +184,6 @@ impl<'a> Maker<'a> {
         c.tick_seen = true;
         c.stopped_at_ns = ts_ns;
         c.no_callbacks_ns = c.no_callbacks_ns.max(ts_ns);
-    }
-
-    fn latency_limit(&mut self, ts_ns: u64, us: i32) {
-        let none = !(0..NO_LIMIT_US).contains(&us);
-        let value = if none { NO_LATENCY_LIMIT_NS } else { i64::from(us) * 1000 };
-        // In order of time, whatever the recording's clocks do.
-        let before_ns = self.latency.last().map_or(0, |c| c.at_ns);
-        self.latency.push(Change { at_ns: ts_ns.max(before_ns), value });
     }
 
     /// A step of a suspend begins or ends: who is idle then is so in a suspend.

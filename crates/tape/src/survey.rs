@@ -95,6 +95,11 @@ impl<'a> Survey<'a> {
         }
     }
 
+    /// So many armings had no pointer: which timer they are of is a guess.
+    pub(crate) fn names_no_timers(&mut self, armings: u64) {
+        self.facts.nameless = armings;
+    }
+
     /// An interrupt of the given name (where known) came.
     pub(crate) fn irq(&mut self, irq: i32, name: Option<&str>, event: &Event) {
         let class =
@@ -162,7 +167,10 @@ impl<'a> Survey<'a> {
             EventKind::SoftirqRaise { .. } => f.softirq_raises += 1,
             EventKind::TickStop { .. } => f.tick_stops += 1,
             EventKind::TimerBaseIdle { .. } => f.base_idles += 1,
-            EventKind::PmQosUpdateTarget { .. } => f.qos_changes += 1,
+            EventKind::PmQosUpdateTarget { prev_value, curr_value } => {
+                f.latency_limits.changes(event.ts_ns, prev_value, curr_value);
+            }
+            EventKind::PmQosRequest { .. } => f.latency_limits.requests += 1,
             EventKind::SchedMigrateTask { .. } => f.migrations += 1,
             EventKind::PeltCfs { .. } => f.pelts += 1,
             EventKind::CpuFrequency { cpu, khz } if khz > 0 => {
@@ -292,11 +300,11 @@ impl<'a> Survey<'a> {
         f.leaving_ns = self.leaving.least_ns();
         f.event_ns = self.event_cost.ns();
         f.rcu_runs = self.rcu.finish(f.event_ns);
-        f.io_waits = self.io_waits.finish();
+        f.io_waits = self.io_waits.finish(f.described.contains("sched:sched_stat_iowait"));
         self.wheel.tell(&mut f.kernel);
         f.kernel.rearms(f.rearms);
-        let Found { unseen, moved, no_cancels } = self.finder.finish();
-        (f.unseen, f.moved, f.no_cancels) = (unseen, moved, no_cancels);
+        let Found { unseen, moved, no_cancels, late } = self.finder.finish();
+        (f.unseen, f.moved, f.no_cancels, f.late) = (unseen, moved, no_cancels, late);
         // Jiffies stand still with CLOCK_MONOTONIC.
         let monotonic = |ts: u64| i128::from(ts) - i128::from(f.offsets.moved_at(ts));
         let counted = self.jiffies_seen.and_then(|[(from_ns, from), (to_ns, to)]| {

@@ -72,6 +72,7 @@ pub(crate) struct Finder {
     cancelled: Cancelled<Before>,
     /// Cancels that were none although the CPU went idle or changed its task before the expiry: timer and time.
     no_cancels: BTreeSet<(u64, u64)>,
+    late: BTreeSet<(u64, u64)>,
 }
 
 /// What was known of a timer before it was cancelled.
@@ -92,12 +93,17 @@ pub(crate) struct Found {
     pub(crate) moved: BTreeMap<(u64, u64), u32>,
     /// Cancels that were part of an expiry and do not look so: timer and time, ns.
     pub(crate) no_cancels: BTreeSet<(u64, u64)>,
+    /// Armings, by timer and time, ns, of hrtimers that fired long after what they were armed for: they were armed anew unseen, or
+    /// the machine stood still.
+    pub(crate) late: BTreeSet<(u64, u64)>,
 }
 
 /// What was last seen of a timer.
 #[derive(Debug, Default)]
 struct Seen {
     armed: Option<(u64, u32)>,
+    /// For when an hrtimer was armed last, on its clock, ns.
+    expires: Option<i64>,
     last_ns: u64,
     /// A wheel timer that nobody was seen to arm was cancelled on this CPU; an expiry follows at once, or it really was.
     cancelled: Option<u32>,
@@ -120,6 +126,7 @@ impl Finder {
                 let _ = self.cancelled.take(e, hrtimer);
                 let seen = self.timers.entry(hrtimer).or_default();
                 seen.arm(e);
+                seen.expires = Some(expires);
                 if let Some((index, expires)) = seen.period(expires)
                     && let Some(found) = self.found.get_mut(index)
                 {
@@ -222,6 +229,11 @@ impl Finder {
             seen.armed = before.armed;
             seen.last_ns = before.last_ns;
         }
+        if let (Some((ts_ns, _)), Some(expires)) = (seen.armed, seen.expires)
+            && now.saturating_sub(expires) > LATEST_NS
+        {
+            self.late.insert((id, ts_ns));
+        }
         match seen.armed {
             Some((_, cpu)) if cpu == e.cpu => {}
             Some((ts_ns, _)) => {
@@ -268,7 +280,7 @@ impl Finder {
         let ticks = self.ticks;
         self.found.extend(self.cancels.into_values().filter(|u| !ticks.contains(&u.id)));
         self.found.sort_by_key(|u| u.since_ns);
-        Found { unseen: self.found, moved: self.moved, no_cancels: self.no_cancels }
+        Found { unseen: self.found, moved: self.moved, no_cancels: self.no_cancels, late: self.late }
     }
 }
 

@@ -342,6 +342,119 @@ fn an_idle_period_that_is_most_of_the_idle_time_is_named() {
     assert!(words.contains("99 % of the CPU's idle time"), "{words}");
 }
 
+#[test]
+fn a_wait_for_io_ends_where_its_reason_is_recorded_or_the_task_runs() {
+    let waits = |reason: &str| {
+        let mut lines = Lines::default();
+        for k in 0..6 {
+            let (at, state) = (TICK + k * 5 * MS, if k % 2 == 0 { "D" } else { "S" });
+            let to = format!(
+                "sched_switch: prev_comm=job prev_pid=9 prev_prio=120 prev_state={state} ==> next_comm=swapper/0 next_pid=0 next_prio=120"
+            );
+            lines.say(at, "job-9", &to);
+            lines.say(at + 5 * US, "<idle>-0", "cpu_idle: state=1 cpu_id=0");
+            lines.say(at + 2 * MS, "<idle>-0", "cpu_idle: state=4294967295 cpu_id=0");
+            if k % 2 == 0 && !reason.is_empty() {
+                lines.say(at + 2 * MS + US, "<idle>-0", reason);
+                // The CPU is idle again before the task runs.
+                lines.say(at + 2 * MS + 5 * US, "<idle>-0", "cpu_idle: state=1 cpu_id=0");
+                lines.say(at + 3 * MS, "<idle>-0", "cpu_idle: state=4294967295 cpu_id=0");
+            }
+            lines.say(at + 4 * MS, "<idle>-0", "sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=job next_pid=9 next_prio=120");
+        }
+        pieces(&lines.tape("skylake-sp")).iter().map(|p| p.iowait).collect::<Vec<_>>()
+    };
+    assert_eq!(waits("sched_blocked_reason: pid=9 iowait=1 caller=x"), [1, 0, 0, 1, 0, 0, 1, 0, 0]);
+    assert_eq!(waits(""), [1, 0, 1, 0, 1, 0]);
+}
+
+/// Ticks of HZ 250, then idle periods of `ns` each `every`, in which `what` happens after the switch to the idle task.
+fn after_ticks(every: u64, ns: u64, what: impl Fn(&mut Lines, u64, u64)) -> Tape {
+    let mut lines = Lines::default();
+    for k in 0..8 {
+        lines.expiry(TICK + k * 4 * MS, 3 * US, "tick_sched_timer");
+        lines.arming(TICK + k * 4 * MS + 9 * US, TICK + (k + 1) * 4 * MS, "job-9");
+    }
+    for k in 0..40 {
+        let at = TICK + 29 * MS + k * every;
+        what(&mut lines, k, at);
+        lines.idle(at, ns);
+    }
+    lines.tape("skylake-sp")
+}
+
+fn start(lines: &mut Lines, id: u64, ts: u64, expires: u64) {
+    let what = format!(
+        "hrtimer_start: hrtimer=00000000bbbb{id:04x} function=hrtimer_wakeup expires={expires} softexpires={expires} mode=REL"
+    );
+    lines.say(ts, "job-9", &what);
+}
+
+fn fire(lines: &mut Lines, id: u64, now: u64) {
+    lines.say(
+        now,
+        "<idle>-0",
+        &format!("hrtimer_expire_entry: hrtimer=00000000bbbb{id:04x} function=hrtimer_wakeup now={now}"),
+    );
+}
+
+#[test]
+fn a_stopped_tick_whose_cancel_is_not_recorded_is_gone() {
+    let tape = after_ticks(60 * MS, 20 * MS, |lines, _, at| {
+        start(lines, 1, at - 10 * US, at + 20 * MS - 50 * US);
+        lines.say(at + 2 * US, "<idle>-0", "tick_stop: success=1 dependency=NONE");
+        fire(lines, 1, at + 20 * MS - 20 * US);
+    });
+    let first = pieces(&tape)[0];
+    assert_eq!((first.wheel_ns, first.hrtimer_ns), (NEVER_NS, (20 * MS - 55 * US).cast_signed()));
+}
+
+#[test]
+fn an_arming_that_its_timer_fires_long_after_is_no_known_sleep_length() {
+    let late = |by: u64| {
+        let tape = after_ticks(60 * MS, 20 * MS, |lines, _, at| {
+            start(lines, 1, at - 10 * US, at + 20 * MS - 50 * US - by);
+            lines.say(at + 2 * US, "<idle>-0", "tick_stop: success=1 dependency=NONE");
+            lines.say(at + 3 * US, "<idle>-0", "hrtimer_cancel: hrtimer=00000000aaaa0001");
+            fire(lines, 1, at + 20 * MS - 20 * US);
+        });
+        let all = pieces(&tape);
+        let lag = all.iter().map(|p| p.exit_lag_ns).max().unwrap();
+        (all[3].timer_confidence(), u64::from(lag) > MS)
+    };
+    assert_eq!(late(0), (Confidence::Recorded, false));
+    assert_eq!(late(9 * MS), (Confidence::Bounded, false));
+}
+
+#[test]
+fn timers_that_are_refuted_are_in_doubt() {
+    let known = |lost: &str| {
+        let tape = after_ticks(60 * MS, 20 * MS, |lines, k, at| {
+            start(lines, 2 + k, at - 20 * US, at + 30 * MS);
+            lines.say(at + 2 * US, "<idle>-0", "tick_stop: success=1 dependency=NONE");
+            lines.say(at + 3 * US, "<idle>-0", "hrtimer_cancel: hrtimer=00000000aaaa0001");
+            if lost != "armings" {
+                start(lines, 1, at - 10 * US, at + 20 * MS - 50 * US);
+                fire(lines, 1, at + 20 * MS - 20 * US);
+            }
+            lines.say(at + 20 * MS - 22 * US, "<idle>-0", "local_timer_entry: vector=236");
+            lines.say(at + 20 * MS - 10 * US, "<idle>-0", "local_timer_exit: vector=236");
+            if lost != "cancels" {
+                lines.say(
+                    at + 21 * MS,
+                    "job-9",
+                    &format!("hrtimer_cancel: hrtimer=00000000bbbb{:04x}", 2 + k),
+                );
+            }
+        });
+        pieces(&tape).last().unwrap().timer_confidence()
+    };
+    assert_eq!(
+        ["", "cancels", "armings"].map(known),
+        [Confidence::Recorded, Confidence::Bounded, Confidence::Bounded]
+    );
+}
+
 /// CPU 1 does something every half a second while CPU 0 is idle for 600 s from `at` on.
 fn at_work_meanwhile(lines: &mut Lines, at: u64) {
     (1..1_200)

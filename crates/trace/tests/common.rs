@@ -89,6 +89,9 @@ pub fn is_called(kind: &EventKind, meta: &TraceMeta, name: &str) -> bool {
         // Programs write frequencies to the trace as text, too.
         EventKind::CpuFrequency { .. } => return ["cpu_frequency", "print"].contains(&name),
         EventKind::PmQosUpdateTarget { .. } => "pm_qos_update_target",
+        EventKind::PmQosRequest { .. } => {
+            return name.contains("pm_qos_") && name.ends_with("_request");
+        }
         EventKind::SuspendResume { .. } => "suspend_resume",
         EventKind::CpuHotplug { .. } => {
             return ["cpuhp_enter", "cpuhp_multi_enter", "cpuhp_exit"].contains(&name);

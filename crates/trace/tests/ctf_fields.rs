@@ -69,10 +69,14 @@ fn negative_numbers_keep_their_sign() {
     packet.event(0, 2).put(0b10110, 5).put(u64::MAX - 6, 59);
     let text = trace.head()
         + "event { name = \"power:pm_qos_update_target\"; id = 0; stream_id = 0; fields := struct {
-            integer { size = 5; align = 1; signed = true; } curr_value; integer { size = 59; align = 1; } b; }; };";
+            integer { size = 5; align = 1; signed = true; } curr_value;
+            integer { size = 59; align = 1; signed = true; } prev_value; }; };";
     let files =
         Files::from([("metadata".into(), trace.metadata(&text)), ("k_0".into(), packet.finish(4096))]);
-    assert_eq!(events(files), [event(2, 0, -1, EventKind::PmQosUpdateTarget { curr_value: -10 })]);
+    assert_eq!(
+        events(files),
+        [event(2, 0, -1, EventKind::PmQosUpdateTarget { prev_value: -7, curr_value: -10 })]
+    );
 }
 
 #[test]

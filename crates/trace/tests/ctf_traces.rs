@@ -27,7 +27,8 @@ fn every_kind() -> Vec<Event> {
     let mut kinds = vec![
         switch(0, 7),
         EventKind::CpuFrequency { cpu: 1, khz: 2_400_000 },
-        EventKind::PmQosUpdateTarget { curr_value: -1 },
+        EventKind::PmQosUpdateTarget { prev_value: 2_000_000_000, curr_value: -1 },
+        EventKind::PmQosRequest { value: 30 },
         EventKind::GuestHaltPollNs { grow: true, new: 20_000, old: 10_000 },
         EventKind::SchedWaking { pid: 9, target_cpu: 1 },
         EventKind::SchedWakeup { pid: 9, target_cpu: 1, new: false },

@@ -7,8 +7,9 @@ use std::path::Path;
 use EventKind::{
     BlockRqComplete, BlockRqIssue, CpuFrequency, CpuHotplug, CpuIdle, CpuIdleMiss, GuestHaltPollNs,
     HrtimerExpireEntry, HrtimerRearm, HrtimerStart, IpiEntry, IpiRaise, IpiSendCpumask, IrqEntry, Lost,
-    Other, PeltCfs, PmQosUpdateTarget, SchedBlockedReason, SchedStat, SchedSwitch, SchedWakeup, SchedWaking,
-    SoftirqRaise, SuspendResume, TickStop, TimerBaseIdle, TimerStart, TmigrCpuIdle, VectorEntry, VectorExit,
+    Other, PeltCfs, PmQosRequest, PmQosUpdateTarget, SchedBlockedReason, SchedStat, SchedSwitch, SchedWakeup,
+    SchedWaking, SoftirqRaise, SuspendResume, TickStop, TimerBaseIdle, TimerStart, TmigrCpuIdle, VectorEntry,
+    VectorExit,
 };
 use idlewise_model::{CpuMask, Event, EventKind, Health, HealthKind, HrtimerMode, Ipi, TimerFlags, Vector};
 use idlewise_trace::{TraceError, TraceFile};
@@ -63,12 +64,18 @@ fn idle_and_frequency() {
     assert_eq!(one("guest_halt_poll_ns: grow=1 new=9 old=3"), GuestHaltPollNs { grow: true, new: 9, old: 3 });
     assert_eq!(
         one("pm_qos_update_target: action=ADD_REQ prev_value=2000000000 curr_value=0"),
-        PmQosUpdateTarget { curr_value: 0 }
+        PmQosUpdateTarget { prev_value: 2_000_000_000, curr_value: 0 }
     );
     assert_eq!(
         one("pm_qos_update_target: action=1 prev_value=0 curr_value=-1"),
-        PmQosUpdateTarget { curr_value: -1 }
+        PmQosUpdateTarget { prev_value: 0, curr_value: -1 }
     );
+    for request in [
+        "dev_pm_qos_add_request: device=cpu0 type=DEV_PM_QOS_RESUME_LATENCY new_value=30",
+        "pm_qos_update_request: CPU_DMA_LATENCY value=30",
+    ] {
+        assert_eq!(one(request), PmQosRequest { value: 30 });
+    }
 }
 
 #[test]
@@ -246,6 +253,7 @@ fn timers() {
         TickStop { success: false, dependency: 0 }
     );
     assert_eq!(one("timer_base_idle: is_idle=1 cpu=2"), TimerBaseIdle { is_idle: true, cpu: 2 });
+    assert_eq!(one("(+12) timer_base_idle:      is_idle=1 cpu=2"), TimerBaseIdle { is_idle: true, cpu: 2 });
     assert_eq!(
         one("tmigr_cpu_idle: cpu=0 parent=0000000028a7ad2c nextevt=6517652000000 wakeup=9223372036854775807"),
         TmigrCpuIdle { cpu: 0, nextevt: 6_517_652_000_000, wakeup: i64::MAX as u64 }
@@ -375,7 +383,8 @@ fn ends_of_lines_and_of_the_file() {
 #[test]
 fn losses_are_told_before_the_next_event() {
     let text = "cpus=4\nCPU 3 is empty\n a-1 [002] 1.0: x: \nCPU:2 [LOST 123 EVENTS]\nCPU:1 [7 EVENTS DROPPED]\n \
-                a-1 [002] 2.0: x: \nCPU:2 [LOST EVENTS]\n a-1 [002] 3.0: x: \nCPU:0 [EVENTS DROPPED]\n";
+                a-1 [002] 2.0: x: \nCPU:2 [LOST EVENTS]\n a-1 [002] 3.0: x: \nCPU:0 [EVENTS DROPPED]\n \
+                [warning] Tracer discarded 9 events between [1] and [2] in trace UUID 12 at path: \"/x_1/k\", within stream id 3, at relative path: \"channel0_3\".\n";
     let (events, health) = read(text);
     let got: Vec<_> = events.iter().map(|e| (e.ts_ns / 1_000_000_000, e.cpu, e.kind)).collect();
     let x = Other { id: 0 };
@@ -388,10 +397,11 @@ fn losses_are_told_before_the_next_event() {
             (2, 2, x),
             (3, 2, Lost { count: 0 }),
             (3, 2, x),
-            (3, 0, Lost { count: 0 })
+            (3, 0, Lost { count: 0 }),
+            (3, 3, Lost { count: 9 })
         ]
     );
-    assert_eq!(health.count(HealthKind::LostEvents), 132);
+    assert_eq!(health.count(HealthKind::LostEvents), 141);
     assert_eq!(open(text.as_bytes()).meta().cpus, [0, 1, 2, 3]);
 }
 

@@ -112,7 +112,7 @@ fn perfetto_gives_back_the_clock_also_one_that_it_does_not_know() {
 fn everything() -> TraceFile {
     let generic = [
         ("power", "cpu_idle_miss", &["cpu_id", "state", "below"][..]),
-        ("power", "pm_qos_update_target", &["curr_value"]),
+        ("power", "pm_qos_update_target", &["prev_value", "curr_value"]),
         ("power", "guest_halt_poll_ns", &["grow", "new", "old"]),
         ("sched", "sched_load_avg_cpu", &["cpu", "util_avg"]),
         ("sched", "sched_wake_idle_without_ipi", &["cpu"]),
@@ -150,6 +150,7 @@ fn everything() -> TraceFile {
         ("timer", "hrtimer_rearm", &["next_event", "deferred"]),
         ("power", "suspend_resume", &["start"]),
         ("cpuhp", "cpuhp_enter", &["cpu"]),
+        ("power", "dev_pm_qos_add_request", &["new_value"]),
     ];
     let mut whole = message().n(1, 2);
     let mut events = vec![
@@ -214,9 +215,9 @@ fn perfetto_gives_back_every_kind_of_event() {
     let file = everything();
     let bytes = perfetto(&file);
     let written = read(bytes);
-    assert_eq!(same_events(&file, &written, "everything"), 52);
+    assert_eq!(same_events(&file, &written, "everything"), 53);
     // And so does what is written of that.
-    assert_eq!(same_events(&file, &read(perfetto(&written)), "everything twice"), 52);
+    assert_eq!(same_events(&file, &read(perfetto(&written)), "everything twice"), 53);
 }
 
 #[test]
@@ -258,7 +259,7 @@ fn text_is_what_the_kernel_prints() {
     ] {
         assert!(body.contains(&line), "no line\n{line}\nin\n{text}");
     }
-    assert_eq!(body.len(), 52);
+    assert_eq!(body.len(), 53);
 }
 
 /// As [`named`], of what a line of text tells: systems of other events and unknown vectors are not in it.
@@ -328,12 +329,12 @@ fn perfettos_own_messages_hold_what_was_written() {
     );
     // What Perfetto reads of it prints as the same events.
     let printed = perfettos_opinion(&python, &["print", path]).unwrap();
-    assert_eq!(printed.lines().count(), 51);
+    assert_eq!(printed.lines().count(), 52);
     assert!(
         printed.contains("hrtimer_expire_entry: hrtimer=7 now=55 function=tick_nohz_handler"),
         "{printed}"
     );
     // Tracks are no events.
     let written = TraceFile::open(Path::new(path)).unwrap();
-    assert_eq!(same_events(&file, &written, "everything"), 52);
+    assert_eq!(same_events(&file, &written, "everything"), 53);
 }

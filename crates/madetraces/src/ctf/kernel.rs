@@ -69,8 +69,12 @@ pub(super) fn fields_of(kind: &EventKind) -> (String, Vec<Field>) {
         EventKind::CpuFrequency { cpu, khz } => {
             ("power_cpu_frequency", u32s(&[("state", khz), ("cpu_id", cpu)]))
         }
-        EventKind::PmQosUpdateTarget { curr_value } => {
-            ("power:pm_qos_update_target", vec![signed("curr_value", curr_value.into(), 32)])
+        EventKind::PmQosUpdateTarget { prev_value, curr_value } => (
+            "power:pm_qos_update_target",
+            vec![signed("prev_value", prev_value.into(), 32), signed("curr_value", curr_value.into(), 32)],
+        ),
+        EventKind::PmQosRequest { value } => {
+            ("power:dev_pm_qos_add_request", vec![signed("new_value", value.into(), 32)])
         }
         EventKind::SuspendResume { begins } => ("power:suspend_resume", u32s(&[("start", begins.into())])),
         EventKind::CpuHotplug { cpu } => ("cpuhp:cpuhp_enter", u32s(&[("cpu", cpu)])),

@@ -19,6 +19,9 @@ impl Maker<'_> {
         }
         let mut cpus = Vec::new();
         let long = self.long_idle_periods();
+        let begin_ns = self.facts.span.ends_ns().map_or(source.first_ns, |(first, _)| first);
+        let recorded = self.facts.described.contains("power:pm_qos_update_target");
+        let (latency, latency_known, latency_how) = self.facts.latency_limits.finish(begin_ns, recorded);
         let (mut programmed, mut wakes) = ([0; 4], [0; 4]);
         for (cpu, mut c) in std::mem::take(&mut self.cpus) {
             let tick = self.facts.grid(cpu);
@@ -34,7 +37,7 @@ impl Maker<'_> {
                 tick,
                 tick_handler_ns: median(&c.tick_handlers),
                 pieces: self.spool.finished(c.stays),
-                latency: self.latency.clone(),
+                latency: latency.clone(),
                 disabled: Vec::new(),
                 sends: self.facts.sends_to(cpu),
                 event_ns: self.facts.event_ns,
@@ -46,7 +49,7 @@ impl Maker<'_> {
             cpus.push(tape);
         }
         health.merge(&self.health);
-        let inputs = self.inputs(&cpus, programmed, wakes)?;
+        let inputs = self.inputs(&cpus, programmed, wakes, (latency_known, latency_how))?;
         let stood_still_ns =
             self.standstill.together_ns().min(source.last_ns.saturating_sub(source.first_ns));
         Ok(Tape { source, inputs, notes: self.notes(long), health, cpus, stood_still_ns })

@@ -56,6 +56,7 @@ impl Maker<'_> {
         cpus: &[CpuTape],
         programmed: [u64; 4],
         wakes: [u64; 4],
+        latency: (Confidence, String),
     ) -> Result<Vec<TapeInput>, PiecesError> {
         let f = self.facts;
         let usable = || cpus.iter().filter(|c| c.usable == TapeCpu::Usable);
@@ -132,14 +133,6 @@ impl Maker<'_> {
                 (Confidence::Bounded, "tasks in uninterruptible sleep for any reason: an upper bound")
             }
         };
-        let limits = match f.qos_changes {
-            // The one at the beginning may have been set long before.
-            0 if f.described.contains("power:pm_qos_update_target") => {
-                (Confidence::Assumed, "pm_qos events were recorded, and none came: none")
-            }
-            0 => (Confidence::Assumed, "no pm_qos events: none"),
-            _ => (Confidence::Recorded, "pm_qos events; none before the first"),
-        };
         Ok(vec![
             input("wake", wakes, self.wake_words()),
             input("sleep length", timers, self.timer_words()),
@@ -154,7 +147,7 @@ impl Maker<'_> {
             input("tick stopped", stops, tick_stop.to_owned()),
             input("utilisation", graded(util.0), util.1),
             input("iowait", graded(iowait.0), iowait.1.to_owned()),
-            input("latency limit", graded(limits.0), limits.1.to_owned()),
+            input("latency limit", graded(latency.0), latency.1),
             input("disabled states", graded(Confidence::Assumed), "the platform's defaults".into()),
         ])
     }

@@ -18,6 +18,8 @@ const LONGEST_REFUSAL_NS: u64 = 100_000;
 /// A timer that fires so much later than it was due did so because the machine stood still: a suspend, a paused guest, ns.
 /// The longest that hosts were seen to keep a guest from its timer is 100 ms.
 const STANDSTILL_NS: u64 = 1_000_000_000;
+/// What fires so much later than it was due, beyond the state's exit latency, was not woken for when it was due, ns.
+const LATE_NS: u64 = 2_000_000;
 /// The longest that another CPU's interrupt is on its way to a CPU that enters an idle state, ns. On a MediaTek MT8196 such an
 /// entry ends within 2 us; one that lasts 90 us or more is ended by another interrupt.
 const IPI_ARRIVES_NS: u64 = 10_000;
@@ -83,6 +85,12 @@ impl Maker<'_> {
             self.cpu(cpu).forget();
             return;
         }
+        // So late a timer was armed anew unseen, or the host kept its guest waiting: that is no exit latency.
+        let late = by_timer.is_some_and(|due| due.at_ns.saturating_add(LATE_NS + declared_ns) < exit_ns);
+        let by_timer = by_timer.filter(|_| !late);
+        if piece.cause == WakeCause::Timer {
+            self.armed.unexplained(cpu);
+        }
         let by_caller = match piece.cause {
             WakeCause::Ipi => stay.called_by(),
             _ => None,
@@ -90,7 +98,9 @@ impl Maker<'_> {
         let by_event = by_timer.or(by_caller);
         let mut wake_at = by_event.map_or(by_latency, |due| due.at_ns).clamp(piece.start_ns, exit_ns);
         let mut wake_known = by_event.map(|due| self.facts.at_best(due.confidence));
-        if by_timer.is_none() && matches!(piece.cause, WakeCause::Timer | WakeCause::Wheel) {
+        if late {
+            wake_known = Some(Confidence::Bounded);
+        } else if by_timer.is_none() && matches!(piece.cause, WakeCause::Timer | WakeCause::Wheel) {
             let latest = seen.first.map_or(exit_ns, |(_, ts)| ts);
             let known = self.facts.grid_known(cpu);
             let tick = tick_behind(grid, piece.start_ns, latest, declared_ns);
@@ -143,9 +153,10 @@ impl Maker<'_> {
             (c.tick_seen, c.stopped, c.stopped_before) = (true, true, true);
         } else if !known {
             piece.flags.set(PieceFlags::STOPPED_AFTER, spanned);
-        } else if spanned && self.facts.tick_stops == 0 && !piece.flags.has(PieceFlags::STOPPED_AFTER) {
+        } else if spanned && !piece.flags.has(PieceFlags::STOPPED_AFTER) {
             // A late tick looks the same.
-            piece.flags.set(PieceFlags::STOPPED_AFTER, true);
+            let by_a_tick = late_ns.saturating_add(grid.period_ns) < wake_at;
+            piece.flags.set(PieceFlags::STOPPED_AFTER, self.facts.tick_stops == 0 || by_a_tick);
             piece.flags.set(PieceFlags::TICK_KNOWN, false);
         }
         let together_ns = self.together_ns + reach_ns(&piece, Some(self.cpu(cpu).told_to_ns));

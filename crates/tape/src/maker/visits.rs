@@ -17,6 +17,7 @@ const CLEAR_NS: u64 = 50_000;
 
 impl Maker<'_> {
     pub(super) fn switch(&mut self, e: &Event, prev_pid: i32, prev_state: u64, next_pid: i32) {
+        self.waits_no_more(next_pid);
         if prev_pid == 0 {
             self.visit_over(e.cpu, e.ts_ns);
         } else if is_uninterruptible(prev_state)

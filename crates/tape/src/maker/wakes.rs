@@ -171,11 +171,16 @@ impl Maker<'_> {
         self.cpu(cpu).stay.as_mut().filter(|s| s.exit_ns.is_none())
     }
 
-    pub(super) fn waking(&mut self, e: &Event, pid: i32, target_cpu: u32) {
+    /// The uninterruptible sleep of `pid` is over: it is woken, what it waited for is recorded, or it runs.
+    pub(super) fn waits_no_more(&mut self, pid: i32) {
         if let Some(cpu) = self.uninterruptible.remove(&pid) {
             let waiting = &mut self.cpu(cpu).iowait;
             *waiting = waiting.saturating_sub(1);
         }
+    }
+
+    pub(super) fn waking(&mut self, e: &Event, pid: i32, target_cpu: u32) {
+        self.waits_no_more(pid);
         if e.cpu != target_cpu {
             self.remote_wake(target_cpu);
             if let Some(stay) = self.open(target_cpu) {

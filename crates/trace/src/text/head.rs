@@ -209,6 +209,12 @@ pub(super) fn beyond_time(line: &[u8]) -> bool {
 #[inline]
 pub(super) fn event(style: Style, rest: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut rest = trim_start(rest);
+    // The time since the event before (`trace-cmd report --ts-diff`).
+    if rest.starts_with(b"(+")
+        && let Some(end) = memchr(b')', rest)
+    {
+        rest = trim_start(rest.get(end + 1..)?);
+    }
     if rest.first().is_some_and(u8::is_ascii_digit)
         && let Some(name) = of_wakeup_tracers(rest)
     {

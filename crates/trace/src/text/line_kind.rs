@@ -53,7 +53,20 @@ fn aside(line: &[u8]) -> LineKind<'_> {
     if let Some(rest) = text.strip_prefix(b"CPU:") {
         return loss(rest).map_or(LineKind::Odd, |(cpu, count)| LineKind::Lost(cpu, count));
     }
+    if let Some((cpu, count)) = discarded(text) {
+        return LineKind::Lost(cpu, count);
+    }
     if is_known(line) { LineKind::Nothing } else { LineKind::Odd }
+}
+
+/// `Tracer discarded 123 events between ...` of babeltrace: which CPU's, LTTng's name of its stream has (`channel0_3`).
+fn discarded(text: &[u8]) -> Option<(u32, u64)> {
+    const WORDS: &[u8] = b"Tracer discarded ";
+    let at = memchr::memmem::find(text, WORDS)?;
+    let (count, _) = values::digits(text.get(at + WORDS.len()..)?)?;
+    let stream = text.get(memchr::memmem::rfind(text, b"channel")?..)?;
+    let (cpu, _) = values::digits(stream.get(memchr::memchr(b'_', stream)? + 1..)?)?;
+    Some((u32::try_from(cpu).ok().filter(|cpu| *cpu < MOST_CPUS)?, count))
 }
 
 /// `2 [LOST 123 EVENTS]` of the kernel, `2 [123 EVENTS DROPPED]` of trace-cmd; without a number where it is not known.

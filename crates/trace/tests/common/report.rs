@@ -267,7 +267,10 @@ pub fn compare_fields(
             }
             n += 1;
         }
-        EventKind::PmQosUpdateTarget { curr_value } => check("curr_value", curr_value.into())?,
+        EventKind::PmQosUpdateTarget { prev_value, curr_value } => {
+            check("prev_value", prev_value.into())?;
+            check("curr_value", curr_value.into())?;
+        }
         _ => {}
     }
     Ok(n)
