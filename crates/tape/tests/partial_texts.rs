@@ -455,6 +455,21 @@ fn timers_that_are_refuted_are_in_doubt() {
     );
 }
 
+#[test]
+fn where_idle_periods_span_ticks_not_all_that_stops_them_is_recorded() {
+    let known = |stops_from: u64| {
+        let tape = after_ticks(60 * MS, 20 * MS, |lines, k, at| {
+            if k >= stops_from {
+                lines.say(at + 2 * US, "<idle>-0", "tick_stop: success=1 dependency=NONE");
+            }
+            lines.expiry(TICK + 56 * MS + k * 60 * MS, 3 * US, "tick_sched_timer");
+            lines.arming(TICK + 56 * MS + k * 60 * MS + 9 * US, TICK + (k + 1) * 60 * MS, "job-9");
+        });
+        pieces(&tape).iter().filter(|p| p.flags.has(PieceFlags::TICK_KNOWN)).count()
+    };
+    assert_eq!((known(0), known(20)), (40, 0));
+}
+
 /// CPU 1 does something every half a second while CPU 0 is idle for 600 s from `at` on.
 fn at_work_meanwhile(lines: &mut Lines, at: u64) {
     (1..1_200)

@@ -3,6 +3,7 @@
 
 use idlewise_model::{Confidence, Counted, GovernorName, Piece};
 
+use crate::armed::{REFUTED, REFUTED_OF};
 use crate::causes::Evidence;
 use crate::rcu_softirq::RunKind;
 use crate::spool::Stays;
@@ -43,6 +44,9 @@ pub(super) struct Cpu {
     /// The governor in charge, where the recording names it, and how many idle periods it has chosen the state for.
     pub(super) governor: Option<GovernorName>,
     pub(super) governed: u64,
+    /// Idle periods, and those that lasted beyond a tick that was not seen to stop.
+    pub(super) written: u64,
+    pub(super) spanned: u64,
     /// The governor has recorded a choice since the last idle entry.
     pub(super) chosen: bool,
     /// Such a choice would have been seen: the CPU has left an idle state since the recording, or its last gap, began.
@@ -67,6 +71,11 @@ pub(super) struct Cpu {
 }
 
 impl Cpu {
+    /// Whether so many idle periods span a tick that not all that stop it can be recorded.
+    pub(super) fn doubts_stops(&self) -> bool {
+        self.spanned >= REFUTED && self.spanned.saturating_mul(REFUTED_OF) > self.written
+    }
+
     /// What was known of the visit does not hold any more: events were lost, or the clock jumped.
     pub(super) fn forget(&mut self) {
         self.gap = true;

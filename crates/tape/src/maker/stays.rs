@@ -145,7 +145,7 @@ impl Maker<'_> {
         let late_ns = grid.after(piece.start_ns).saturating_add(declared_ns + TICK_SLACK_NS);
         let spanned = late_ns < wake_at;
         let known = piece.flags.has(PieceFlags::TICK_KNOWN);
-        if spanned && !known && self.facts.would_show_stop(cpu) {
+        if spanned && !known && self.facts.would_show_stop(cpu) && !self.cpu(cpu).doubts_stops() {
             // Nothing stopped it in sight: it was stopped before the recording, or what was lost of it, began or went on.
             let all = PieceFlags::STOPPED_BEFORE | PieceFlags::STOPPED_AFTER | PieceFlags::TICK_KNOWN;
             piece.flags.set(all, true);
@@ -158,6 +158,7 @@ impl Maker<'_> {
             let by_a_tick = late_ns.saturating_add(grid.period_ns) < wake_at;
             piece.flags.set(PieceFlags::STOPPED_AFTER, self.facts.tick_stops == 0 || by_a_tick);
             piece.flags.set(PieceFlags::TICK_KNOWN, false);
+            self.cpu(cpu).spanned += 1;
         }
         let together_ns = self.together_ns + reach_ns(&piece, Some(self.cpu(cpu).told_to_ns));
         if together_ns >= LONGEST_TOGETHER_NS {
@@ -192,6 +193,7 @@ impl Maker<'_> {
         }
         c.told_to_ns = exit_ns;
         c.idle_ns += piece.stay_ns();
+        c.written += 1;
         c.governed += u64::from(piece.chosen().is_some());
         c.stays.rest.push(piece);
         c.programmed[stay.programmed as usize] += 1;

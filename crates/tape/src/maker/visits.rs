@@ -142,7 +142,7 @@ impl Maker<'_> {
         flags.set(PieceFlags::VISIT_START, c.first_of_visit);
         flags.set(PieceFlags::STOPPED_BEFORE, c.stopped_before);
         flags.set(PieceFlags::STOPPED_AFTER, stopped_after);
-        flags.set(PieceFlags::TICK_KNOWN, stops_known && c.tick_seen);
+        flags.set(PieceFlags::TICK_KNOWN, stops_known && c.tick_seen && !c.doubts_stops());
         flags.set(PieceFlags::AFTER_GAP, c.gap);
         // What happened is not recorded, and the governor may have been asked as of a later time.
         let unclear = c.now_ns.is_some_and(|now| ts_ns.saturating_sub(now.max(c.told_to_ns)) > CLEAR_NS);
