@@ -71,7 +71,7 @@ As Markdown, for an issue (--format csv for a spreadsheet, json for a program):
 
 A snapshot is what `grep . -r` prints, `grep -n`, `head` or `tail` of several files, `cpupower idle-info`, or the bare \
 values of `cat`; quoted in a mail or not. Logs of `turbostat`, `cpupower monitor` and `powertop --csv` hold runs. Files of \
-different machines, kernels or idle states are two runs. Text is at most 78 columns wide.";
+different machines, kernels, boots or idle states are two runs. Text is at most 78 columns wide.";
 
 /// CPU numbers of an argument.
 #[derive(Clone, Debug)]

@@ -18,7 +18,7 @@ use idlewise_recording::CommandError;
 use idlewise_recording::input_files::{distinct, file_name};
 
 use input::{Input, Runs};
-use snapshots::between;
+use snapshots::{between, goes_on, other};
 
 pub use report::{DiffReport, LoggedValue, Part, Run, SCHEMA, StatePart};
 pub use request::{DiffRequest, Meaning};
@@ -141,25 +141,31 @@ fn looks_or_boots(
     mut notes: Vec<Note>,
 ) -> Result<DiffReport, CommandError> {
     let (a, b) = (before.last_look()?, after.last_look()?);
-    if let Some(other) = a.other_machine(b) {
-        let because = format!("counters since boot, because the {} differ", other.what());
-        let [first, second] = [&before.name, &after.name];
-        notes.push(NoteId::OtherMachine.note(format!("{first} and {second}: {}", other.why())));
+    let swapped = |why: &str| {
+        let why = format!(
+            "{why} Every counter is smaller in the second file: are they swapped? To compare two boots: --as runs"
+        );
+        CommandError::conflict(&["BEFORE", "AFTER"], why)
+    };
+    if let Some(differ) = a.other_machine(b) {
+        if b.other_machine(a).is_none() && goes_on(b, a) {
+            return Err(swapped(&format!("{}.", differ.why())));
+        }
+        let because = format!("counters since boot, because the {} differ", differ.what());
+        notes.push(other(&differ, &format!("{} and {}", before.name, after.name)));
         let runs = vec![before.run(false, &mut notes)?, after.run(false, &mut notes)?];
         return Ok(report(Meaning::Runs, because, files, runs, notes));
     }
     let refused = match between(a, b, &mut notes) {
         Ok(run) => {
-            let because = "one snapshot each, and no counter decreases".to_owned();
+            let decreases = if goes_on(a, b) { "no counter decreases" } else { "few counters decrease" };
+            let because = format!("one snapshot each, and {decreases}");
             return Ok(report(Meaning::Looks, because, files, vec![run], notes));
         }
         Err(refused) => refused,
     };
-    if between(b, a, &mut Vec::new()).is_ok() {
-        let why = format!(
-            "{refused} Every counter is smaller in the second file: are they swapped? To compare two boots: --as runs"
-        );
-        return Err(CommandError::conflict(&["BEFORE", "AFTER"], why));
+    if goes_on(b, a) {
+        return Err(swapped(&refused.to_string()));
     }
     let because = "counters since boot, because the snapshots are not of one boot".to_owned();
     notes.push(NoteId::OtherBoot.note(refused.to_string()));

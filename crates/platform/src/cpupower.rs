@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What `cpupower idle-info` and `cpupower monitor` print.
 
+use crate::dump_origin::Around;
 use crate::idle_log::{IdleLog, LoggedInterval, LoggedState, percent};
 use crate::sysfs_line::STATES_MAX;
 use crate::{DamagedValue, SysfsDump};
@@ -8,28 +9,35 @@ use crate::{DamagedValue, SysfsDump};
 /// Reads `cpupower idle-info`, of one CPU or of several (`-c all`), quoted in a mail or not; nothing where the text is
 /// something else. A CPU that is there again begins a new snapshot. Versions before 6.17 do not print residencies; above,
 /// below and rejected none does.
-pub(crate) fn idle_info(text: &str, name: &str) -> Option<Vec<SysfsDump>> {
+pub(crate) fn idle_info<'a>(text: &'a str, name: &str) -> Option<Vec<SysfsDump>> {
     let mut dumps: Vec<SysfsDump> = Vec::new();
     let mut head = SysfsDump::default();
+    let mut around = Around::default();
     // The CPU, and the number of its state.
     let mut at: Option<(Option<u32>, Option<usize>)> = None;
-    for (number, line) in text.lines().enumerate() {
-        let line = line.trim_start_matches(['>', ' ', '\t']).trim_end();
+    let bare = |line: &'a str| line.trim_start_matches(['>', ' ', '\t']).trim_end();
+    let mut rest = text.lines().map(bare).enumerate();
+    while let Some((number, line)) = rest.next() {
         let (key, value) = line.split_once(':').map_or((line, ""), |(key, value)| (key.trim(), value.trim()));
         if let Some(cpu) = key.strip_prefix("analyzing CPU ") {
             let cpu = cpu.parse().ok();
-            if dumps.last().is_none_or(|d| d.cpus.contains_key(&cpu)) {
-                dumps.push(head.clone());
+            let origin = &around.origin;
+            if dumps.last().is_none_or(|d| d.cpus.contains_key(&cpu) || !d.origin.goes_on(origin)) {
+                dumps.push(SysfsDump { origin: origin.clone(), ..head.clone() });
             }
+            around.interrupt();
             at = Some((cpu, None));
             continue;
         }
         match key {
             "CPUidle driver" => head.driver = Some(value.to_owned()),
             "CPUidle governor" => head.governor = Some(value.to_owned()),
-            _ => {}
+            _ => around.hear(line),
         }
         let (Some((cpu, state)), Some(dump)) = (&mut at, dumps.last_mut()) else { continue };
+        // Other lines that end with a colon are captions.
+        let is_state =
+            || rest.clone().find(|(_, l)| !l.is_empty()).is_some_and(|(_, l)| l.starts_with("Flags/"));
         let file = match key {
             "Flags/Description" => "desc",
             "Latency" => "latency",
@@ -41,7 +49,7 @@ pub(crate) fn idle_info(text: &str, name: &str) -> Option<Vec<SysfsDump>> {
             | "Available idle states"
             | "CPUidle driver"
             | "CPUidle governor" => continue,
-            _ if value.is_empty() && line.ends_with(':') => {
+            _ if value.is_empty() && line.ends_with(':') && is_state() => {
                 let next = state.map_or(0, |n| n + 1);
                 if next >= STATES_MAX {
                     continue;

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Whether two dumps are of one machine under one kernel, as far as they show it.
+//! Whether two dumps are of one boot of one machine, as far as they show it.
 
 use idlewise_model::{IdleState, IdleTable};
 
 use crate::platform::{NEVER_NS, NEVER_US};
 use crate::{SysfsDump, SysfsState};
 
-/// Why two dumps are not of one machine under one kernel, in words that call them the first and the second.
+/// Why two dumps are not of one boot of one machine, in words that call them the first and the second.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OtherMachine {
     /// Their idle states differ: counters of one of them say nothing about those of the other.
     Table(String),
     /// Driver, host or kernel differ.
     Host(String),
+    /// One machine and kernel, started between them.
+    Boot(String),
 }
 
 impl OtherMachine {
@@ -22,20 +24,21 @@ impl OtherMachine {
         match self {
             Self::Table(_) => "tables of idle states",
             Self::Host(_) => "machines or kernels",
+            Self::Boot(_) => "boots",
         }
     }
 
     /// What differs and how, with the place where it was found first.
     #[must_use]
     pub fn why(&self) -> &str {
-        let (Self::Table(why) | Self::Host(why)) = self;
+        let (Self::Table(why) | Self::Host(why) | Self::Boot(why)) = self;
         why
     }
 }
 
 impl SysfsDump {
-    /// What shows that `other` is of another machine, kernel or driver; `None` where nothing does. What one of them does not
-    /// show is no difference. Only names and numbers identify a state: its description is free text.
+    /// What shows that `other` is of another machine, kernel, driver or boot; `None` where nothing does. What one of them does
+    /// not show is no difference. Only names and numbers identify a state: its description is free text.
     #[must_use]
     pub fn other_machine(&self, other: &Self) -> Option<OtherMachine> {
         let table = self.cpus.iter().find_map(|(cpu, states)| {
@@ -69,7 +72,19 @@ impl SysfsDump {
                 .or_else(|| differ("machine", Some(&a.host), Some(&b.host)))
                 .or_else(|| differ("kernel", a.release.as_deref(), b.release.as_deref()))
         };
-        table.map(OtherMachine::Table).or_else(|| host().map(OtherMachine::Host))
+        let seconds = |n: u64| format!("{}.{:02} s", n / 100, n % 100);
+        let up = || a.uptime.zip(b.uptime).filter(|(a, b)| b < a);
+        let boot = || {
+            differ("boot_id", a.boot_id.as_deref(), b.boot_id.as_deref())
+                .or_else(|| {
+                    differ("kernel's command line", a.command_line.as_deref(), b.command_line.as_deref())
+                })
+                .or_else(|| up().and_then(|(a, b)| differ("uptime", Some(&seconds(a)), Some(&seconds(b)))))
+        };
+        table
+            .map(OtherMachine::Table)
+            .or_else(|| host().map(OtherMachine::Host))
+            .or_else(|| boot().map(OtherMachine::Boot))
     }
 }
 

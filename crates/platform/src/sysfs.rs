@@ -60,6 +60,12 @@ pub struct SysfsDump {
     pub unnumbered: bool,
     /// Values that are not what their files hold, which are left out.
     pub damaged: Vec<DamagedValue>,
+    /// What the text holds in another form, too, which is not read.
+    pub left_out: Option<&'static str>,
+    /// The text ends within the states of this CPU.
+    pub cut: Option<u32>,
+    /// The text ends without the end of a line, in a value of this CPU.
+    pub open_end: Option<u32>,
     /// Lines that look like `path:value` but are about something else, or like nothing known.
     pub skipped_lines: usize,
 }
@@ -97,6 +103,16 @@ impl SysfsDump {
         })
     }
 
+    /// Leaves out the CPU within which the text ends, if there are others, and says so.
+    pub fn leave_out_the_end(&mut self) -> Option<String> {
+        let cpu = self.cut?;
+        if self.cpus.len() == 1 {
+            return Some(format!("the text ends within cpu{cpu}"));
+        }
+        self.cpus.remove(&Some(cpu));
+        Some(format!("the text ends within cpu{cpu}, which is left out"))
+    }
+
     /// Takes one file's value. The error says what is wrong with it.
     pub(crate) fn take(&mut self, path: &str, value: &str) -> Result<(), String> {
         let value = value.trim();
@@ -126,6 +142,23 @@ impl SysfsDump {
 }
 
 impl SysfsState {
+    /// How many of its numbers are known.
+    pub(crate) fn numbers(&self) -> usize {
+        let numbers = [
+            self.latency_us,
+            self.residency_us,
+            self.disable,
+            self.usage,
+            self.time_us,
+            self.above,
+            self.below,
+            self.rejected,
+            self.s2idle_usage,
+            self.s2idle_time_us,
+        ];
+        numbers.iter().flatten().count()
+    }
+
     /// Takes the value of one of its files. The error says what the value is and what was expected.
     pub(crate) fn take(&mut self, file: &str, value: &str) -> Result<(), String> {
         let count = || number(value).map(Some).ok_or_else(|| format!("{value:?}, expected a whole number"));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::collections::BTreeMap;
 
+use crate::pasted::{FORMS, plain};
 use crate::{COUNTER_MAX, PlatformError, SysfsDump, SysfsState};
 
 /// What `cat state*/*` prints of one state, by kernel: the files in the order in which a shell sorts them. `s2idle` is a
@@ -59,6 +60,7 @@ impl CatDump {
     /// # Errors
     /// [`PlatformError::Dump`] when no lines make a state, or numbers are left.
     pub fn parse(text: &str, name: &str) -> Result<Self, PlatformError> {
+        let text = &*plain(text);
         // The shell's complaint about the folder s2idle stands in the middle of a state.
         let lines = text.lines().map(bare).filter(|l| !l.starts_with("cat: "));
         let lines: Vec<&str> = lines.collect();
@@ -83,9 +85,7 @@ impl CatDump {
         if taken == 0 || cpus > CPUS_MAX {
             return Err(PlatformError::Dump {
                 file: name.to_string(),
-                what: "neither path:value lines nor the values of `cat state*/*` (12 a state since Linux 5.10, 11, 10, 8 or \
-                       7 before)"
-                    .to_string(),
+                what: format!("in none of the forms that are read: {FORMS}"),
                 hint: crate::sysfs::RECORD.to_string(),
             });
         }

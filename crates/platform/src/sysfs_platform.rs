@@ -9,8 +9,8 @@ use crate::platform::{CAPACITY_MAX, CPU_MAX, NEVER_NS, NEVER_US};
 use crate::state::too_long;
 use crate::sysfs::RECORD;
 use crate::{
-    Cluster, DamagedValue, EnergyTable, EntryKind, Fall, Origin, Platform, PlatformError, StateInfo,
-    SysfsDump, SysfsState, cpu_list,
+    Cluster, DamagedValue, EnergyTable, EntryKind, Fall, Origin, OtherMachine, Platform, PlatformError,
+    StateInfo, SysfsDump, SysfsState, cpu_list,
 };
 
 /// Of so many damaged values a platform's notes have the words.
@@ -27,18 +27,30 @@ pub(crate) struct Kind {
 impl Platform {
     /// The machine whose `/sys/devices/system/cpu` was dumped to `text` (see [`SysfsDump::parse`]). CPUs with equal
     /// states and equal `cpu_capacity` make a cluster. A state that was switched off is off. A dump says nothing
-    /// about HZ. Of a file that holds several looks, the first counts.
+    /// about HZ. Of a file that holds several snapshots with the same states, the first counts.
     ///
     /// # Errors
-    /// [`PlatformError::Dump`] when it does not give complete tables.
+    /// [`PlatformError::Dump`] when it does not give complete tables, or several that differ.
     pub fn from_sysfs_dump(text: &str, name: &str) -> Result<Self, PlatformError> {
         let looks = SysfsDump::parse(text, name)?;
         let count = looks.len();
         let origins: Vec<String> = looks.iter().map(|l| l.origin.name()).collect();
-        let Some(first) = looks.into_iter().next() else {
+        let Some((first, others)) = looks.split_first() else {
             let (what, hint) = ("no idle states".to_string(), RECORD.to_string());
             return Err(PlatformError::Dump { file: name.to_string(), what, hint });
         };
+        // What of several machines is meant is not known.
+        let table = |other: &SysfsDump| match first.other_machine(other) {
+            Some(OtherMachine::Table(why)) => Some(why),
+            _ => None,
+        };
+        if let Some(why) = others.iter().find_map(table) {
+            return Err(PlatformError::Dump {
+                file: name.to_string(),
+                what: format!("{count} snapshots{} with other idle states: {why}", named(&origins)),
+                hint: "give the one that is meant a file of its own".to_string(),
+            });
+        }
         // Of a damaged line comes what is missing.
         let damaged = first.damaged.first().map(|d| PlatformError::Dump {
             file: d.place.clone(),
@@ -50,6 +62,10 @@ impl Platform {
             .map_err(|why| damaged.unwrap_or(why))?;
         let left_out = |d: &DamagedValue| format!("{}: {}: left out", d.place, d.what);
         platform.notes.extend(first.damaged.iter().take(DAMAGED_SHOWN).map(left_out));
+        platform.notes.extend(first.cut.map(|cpu| format!("the text ends within cpu{cpu}")));
+        platform
+            .notes
+            .extend(first.left_out.map(|form| format!("what the file holds of {form}, too, is not read")));
         if count > 1 {
             platform
                 .notes

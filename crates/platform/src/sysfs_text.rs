@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::dump_origin::DumpOrigin;
+use crate::dump_origin::{Around, DumpOrigin, order_of};
+use crate::pasted::{comparison, is_complaint, plain};
 use crate::sysfs::RECORD;
 use crate::sysfs_line::{Key, STATES_MAX, SysfsLine, is_text, key, number};
-use crate::{DamagedValue, PlatformError, SysfsDump, cpupower};
+use crate::{DamagedValue, PlatformError, SysfsDump, SysfsState, cpupower};
 
 /// More snapshots than a person compares; each takes some kB of memory.
 const SNAPSHOTS_MAX: usize = 1024;
@@ -19,14 +20,30 @@ impl SysfsDump {
     /// # Errors
     /// [`PlatformError::Dump`] when no line is about an idle state, or there are more than 1024 snapshots.
     pub fn parse(text: &str, name: &str) -> Result<Vec<Self>, PlatformError> {
+        let text = &*plain(text);
+        if let Some(program) = comparison(text) {
+            return Err(PlatformError::Dump {
+                file: name.to_string(),
+                what: format!("what `{program}` prints of two dumps, which lacks or mixes values of both"),
+                hint: "give the two dumps themselves".to_string(),
+            });
+        }
+        let of_cpupower = cpupower::idle_info(text, name);
+        let of_paths = Self::of_paths(text, name);
+        match (of_cpupower, of_paths) {
+            (Some(one), Ok(other)) => Ok(richer((one, "cpupower idle-info"), (other, "the files of sysfs"))),
+            (Some(dumps), Err(_)) => Ok(dumps),
+            (None, of_paths) => of_paths,
+        }
+    }
+
+    /// Reads lines that name files of sysfs and their values.
+    fn of_paths(text: &str, name: &str) -> Result<Vec<Self>, PlatformError> {
         let refused = |what: &str| PlatformError::Dump {
             file: name.to_string(),
             what: what.to_string(),
             hint: RECORD.to_string(),
         };
-        if let Some(dumps) = cpupower::idle_info(text, name) {
-            return Ok(dumps);
-        }
         let mut looks = Snapshots::default();
         let mut header = Header::None;
         for (number, line) in text.lines().enumerate() {
@@ -46,13 +63,14 @@ impl SysfsDump {
                 continue;
             }
             match SysfsLine::parse(line) {
+                Some(named) if is_complaint(named.before) => looks.foreign(line),
                 Some(SysfsLine { value: Some(value), before, path }) => {
                     let named = SysfsLine { before, path, value: None };
                     looks.take(&named, value, place);
                 }
                 // What is written to a file is not what it holds.
                 Some(named) if !named.before.contains('>') => {
-                    looks.hear(line);
+                    looks.around.hear(line);
                     header = Header::Bare(named, 0);
                 }
                 Some(_) => looks.foreign(line),
@@ -64,12 +82,12 @@ impl SysfsDump {
                 ));
             }
         }
-        let looks = looks.finish();
+        let looks = looks.finish(!text.ends_with('\n'));
         if looks.is_empty() {
             return Err(refused(if text.trim().is_empty() {
                 "the file is empty"
             } else {
-                "no line is about an idle state (expected lines such as .../cpu0/cpuidle/state1/latency:10)"
+                "no line is about an idle state (expected lines such as .../cpu0/cpuidle/state1/latency:10, or cpupower idle-info)"
             }));
         }
         Ok(looks)
@@ -94,7 +112,9 @@ struct Snapshots<'a> {
     /// The snapshot that the last line was of.
     current: usize,
     /// What lines without values show: the machine, from there on.
-    around: DumpOrigin,
+    around: Around<'a>,
+    /// The CPU and the state that the last value was of.
+    last: Option<(Option<u32>, usize)>,
     /// Lines about something else before the first snapshot.
     before: usize,
 }
@@ -130,19 +150,24 @@ impl<'a> Snapshots<'a> {
     /// The snapshot that a line is of: a new one where `value` is there already.
     fn of(&mut self, line: &SysfsLine<'a>, value: ValueOf<'a>) -> &mut SysfsDump {
         let folders = DumpOrigin::before_path(line.before);
-        let around = &self.around;
-        let origin = DumpOrigin {
-            host: if folders.host.is_empty() { around.host.clone() } else { folders.host },
-            time: folders.time,
-            release: around.release.clone(),
-        };
-        let last = self.all.iter().rposition(|s| s.dump.origin == origin);
+        self.around.interrupt();
+        let mut origin = self.around.origin.clone();
+        if !folders.host.is_empty() {
+            origin.learn(DumpOrigin { host: folders.host, ..DumpOrigin::default() });
+        }
+        if !folders.time.is_empty() {
+            origin.time = folders.time;
+        }
+        let last = self.all.iter().rposition(|s| s.dump.origin.goes_on(&origin));
         let known = last.filter(|i| self.all.get(*i).is_some_and(|s| !s.seen.contains(&value)));
         self.current = known.unwrap_or_else(|| {
-            self.all
-                .push(Snapshot { dump: SysfsDump { origin, ..SysfsDump::default() }, seen: BTreeSet::new() });
+            let dump = SysfsDump { origin: origin.clone(), ..SysfsDump::default() };
+            self.all.push(Snapshot { dump, seen: BTreeSet::new() });
             self.all.len() - 1
         });
+        if let (cpu, Some(state), _) = value {
+            self.last = Some((cpu, state));
+        }
         let look = &mut self.all[self.current];
         look.seen.insert(value);
         &mut look.dump
@@ -151,7 +176,7 @@ impl<'a> Snapshots<'a> {
     /// A line that names no file: the value of the file that was named before, or something else.
     fn plain(&mut self, line: &'a str, expected: Header<'a>, place: impl Fn() -> String) -> Header<'a> {
         let Header::Bare(named, state) = expected else {
-            self.hear(line);
+            self.around.hear(line);
             self.foreign(line);
             return Header::None;
         };
@@ -161,7 +186,7 @@ impl<'a> Snapshots<'a> {
             return Header::None;
         };
         if line.is_empty() || at >= STATES_MAX || !is_text(file) && number(line).is_none() {
-            self.hear(line);
+            self.around.hear(line);
             self.foreign(line);
             return Header::None;
         }
@@ -173,17 +198,6 @@ impl<'a> Snapshots<'a> {
         match key(named.path) {
             Key::EachState { .. } => Header::Bare(named, state + 1),
             _ => Header::None,
-        }
-    }
-
-    /// What a line without a value shows of the machine.
-    fn hear(&mut self, line: &str) {
-        if let Some(origin) = DumpOrigin::of_line(line) {
-            // `uname` and a prompt of one machine stand next to each other.
-            let same = [&origin.host, &self.around.host].iter().any(|h| h.is_empty())
-                || origin.host == self.around.host;
-            let release = origin.release.clone().or_else(|| self.around.release.take().filter(|_| same));
-            self.around = DumpOrigin { release, ..origin };
         }
     }
 
@@ -199,12 +213,65 @@ impl<'a> Snapshots<'a> {
     }
 
     /// Those that show idle states. A line such as `current_driver` between them, or before, is of the one it stands next to.
-    fn finish(self) -> Vec<SysfsDump> {
+    fn finish(mut self, open: bool) -> Vec<SysfsDump> {
+        if let (Some(look), Some(last)) = (self.all.get_mut(self.current), self.last) {
+            look.end(last, open);
+        }
         let mut out: Vec<SysfsDump> =
             self.all.into_iter().map(|s| s.dump).filter(|d| !d.cpus.is_empty()).collect();
+        // What is behind the only one is about it, too.
+        if let [only] = out.as_mut_slice() {
+            only.origin.learn_more(self.around.origin);
+        }
+        in_order(&mut out);
         if let Some(first) = out.first_mut() {
             first.skipped_lines += self.before;
         }
         out
     }
+}
+
+impl Snapshot<'_> {
+    /// Whether the text ends early: its last state has fewer files than each of the others, or, where its last line has no
+    /// end, its last CPU fewer states than each of the others. The folder `s2idle` is not in every state.
+    fn end(&mut self, (cpu, state): (Option<u32>, usize), open: bool) {
+        let mut files: BTreeMap<(Option<u32>, usize), usize> = BTreeMap::new();
+        for (cpu, state, file) in &self.seen {
+            if let Some(state) = state {
+                *files.entry((*cpu, *state)).or_default() += usize::from(!file.starts_with("s2idle"));
+            }
+        }
+        let own = files.remove(&(cpu, state));
+        let fewer_files = files.len() > 1 && files.values().all(|n| own < Some(*n));
+        let mut others =
+            self.dump.cpus.iter().filter(|(c, _)| **c != cpu).map(|(_, states)| states.len()).peekable();
+        let own = self.dump.cpus.get(&cpu).map(BTreeMap::len);
+        let fewer_states = open && others.peek().is_some() && others.all(|n| own < Some(n));
+        self.dump.cut = cpu.filter(|_| fewer_files || fewer_states);
+        self.dump.open_end = cpu.filter(|_| open);
+    }
+}
+
+/// Puts the snapshots of each machine into the order of their names, where all have one: a shell sorts `iter-10` before
+/// `iter-2`, and `after` before `before`.
+fn in_order(dumps: &mut [SysfsDump]) {
+    if dumps.iter().all(|d| !d.origin.time.is_empty()) {
+        let hosts: Vec<String> = dumps.iter().map(|d| d.origin.host.clone()).collect();
+        let first = |d: &SysfsDump| hosts.iter().position(|host| *host == d.origin.host);
+        dumps.sort_by_cached_key(|d| (first(d), order_of(&d.origin.time)));
+    }
+}
+
+/// Of what one text has in two forms, that with more values; the other is named.
+fn richer(one: (Vec<SysfsDump>, &'static str), other: (Vec<SysfsDump>, &'static str)) -> Vec<SysfsDump> {
+    let values = |dumps: &[SysfsDump]| -> usize {
+        let states = dumps.iter().flat_map(|d| d.cpus.values()).flat_map(|states| states.values());
+        states.map(SysfsState::numbers).sum()
+    };
+    let (mut taken, left_out) =
+        if values(&other.0) >= values(&one.0) { (other.0, one.1) } else { (one.0, other.1) };
+    if let Some(first) = taken.first_mut() {
+        first.left_out = Some(left_out);
+    }
+    taken
 }

@@ -240,7 +240,7 @@ fn a_dump_that_cannot_be_used_says_why() {
     assert_eq!(
         says("Hello,\nthe numbers are attached.\n\u{0}\u{1}:\u{2}"),
         format!(
-            "d.txt: no line is about an idle state (expected lines such as .../cpu0/cpuidle/state1/latency:10); {how}"
+            "d.txt: no line is about an idle state (expected lines such as .../cpu0/cpuidle/state1/latency:10, or cpupower idle-info); {how}"
         )
     );
     let cut = good.split("cpu1/cpuidle/state1/residency").next().unwrap();

@@ -15,7 +15,7 @@ use idlewise_study::info::info;
 use idlewise_view as view;
 
 /// The result of `diff` on files with these texts, and what a terminal shows of it, with one space where there are several.
-fn read(texts: &[&str], meaning: Option<Meaning>) -> Result<(DiffReport, String), String> {
+pub(crate) fn read(texts: &[&str], meaning: Option<Meaning>) -> Result<(DiffReport, String), String> {
     let folder = tempfile::tempdir().unwrap();
     let paths: Vec<PathBuf> = (0..texts.len()).map(|n| folder.path().join(format!("{n}.txt"))).collect();
     paths.iter().zip(texts).for_each(|(path, text)| fs::write(path, text).unwrap());
@@ -36,7 +36,7 @@ fn run(paths: &[PathBuf], meaning: Option<Meaning>) -> Result<(DiffReport, Strin
     Ok((report, squeezed))
 }
 
-fn done(texts: &[&str]) -> (DiffReport, String) {
+pub(crate) fn done(texts: &[&str]) -> (DiffReport, String) {
     read(texts, None).unwrap()
 }
 
@@ -51,7 +51,7 @@ fn case(files: &[&str]) -> Option<(DiffReport, String)> {
 }
 
 /// States of CPU 0 as `grep -r .` prints them: number, name, latency, residency; each with the counters `times` as many.
-fn dump(states: &[(usize, &str, u64, u64)], times: u64) -> String {
+pub(crate) fn dump(states: &[(usize, &str, u64, u64)], times: u64) -> String {
     let line = |(n, name, latency, residency): &(usize, &str, u64, u64)| {
         let p = format!("/sys/devices/system/cpu/cpu0/cpuidle/state{n}");
         let [usage, time, above, below] = [100, 5000, 10, 20].map(|count| count * times);
@@ -63,15 +63,16 @@ fn dump(states: &[(usize, &str, u64, u64)], times: u64) -> String {
     states.iter().map(line).collect()
 }
 
-const ACPI: [(usize, &str, u64, u64); 3] =
+pub(crate) const ACPI: [(usize, &str, u64, u64); 3] =
     [(0, "POLL", 0, 0), (1, "C1_ACPI", 1, 1), (2, "C2_ACPI", 127, 381)];
-const INTEL: [(usize, &str, u64, u64); 3] = [(0, "POLL", 0, 0), (1, "C1", 1, 1), (2, "C6", 220, 600)];
+pub(crate) const INTEL: [(usize, &str, u64, u64); 3] =
+    [(0, "POLL", 0, 0), (1, "C1", 1, 1), (2, "C6", 220, 600)];
 
-fn states(report: &DiffReport) -> &[StatePart] {
+pub(crate) fn states(report: &DiffReport) -> &[StatePart] {
     &report.runs[0].all.states
 }
 
-fn usages(report: &DiffReport) -> Vec<Option<u64>> {
+pub(crate) fn usages(report: &DiffReport) -> Vec<Option<u64>> {
     states(report).iter().map(|s| s.usage).collect()
 }
 
@@ -252,7 +253,7 @@ fn a_line_names_its_file_and_value_in_many_ways() {
 }
 
 /// `cpupower idle-info` of these CPUs; each count `times` as many.
-fn idle_info(cpus: &[u32], residency: bool, times: u64) -> String {
+pub(crate) fn idle_info(cpus: &[u32], residency: bool, times: u64) -> String {
     let mut text = "CPUidle driver: acpi_idle\nCPUidle governor: teo\n".to_owned();
     for cpu in cpus {
         text +=
@@ -309,7 +310,7 @@ fn idle_info_of_cpupower_is_read() {
     }
 }
 
-const TURBOSTAT: &str = "turbostat version 2024.07.26 - Len Brown <lenb@kernel.org>\n\
+pub(crate) const TURBOSTAT: &str = "turbostat version 2024.07.26 - Len Brown <lenb@kernel.org>\n\
     Core\tCPU\tAvg_MHz\tBusy%\tBzy_MHz\tIRQ\tPOLL-\tPOLL\tPOLL+\tC1-\tC1\tC1+\tC6-\tC6\tC6+\tPOLL%\tC1%\tC6%\tCPU%c1\tCPU%c6\tPkg%pc6\tPkgWatt\n\
     -\t-\t60\t3.00\t2000\t800\t0\t4\t2\t10\t100\t30\t60\t300\t0\t0.00\t7.00\t90.00\t8.00\t89.00\t11.50\t4.25\n\
     0\t0\t80\t4.00\t2000\t500\t0\t3\t1\t6\t60\t20\t40\t200\t0\t0.00\t6.00\t90.00\t7.00\t89.00\t11.50\t4.25\n\

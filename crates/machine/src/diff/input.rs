@@ -12,7 +12,7 @@ use super::log;
 use super::part::{Parts, States};
 use super::report::Run;
 use super::request::{DiffRequest, Meaning};
-use super::snapshots::{between, by_machine, doubts, since_boot};
+use super::snapshots::{between, by_machine, doubts, other as other_snapshot, since_boot};
 use idlewise_recording::counter_snapshots::CounterSnapshots;
 use idlewise_recording::description::Description;
 use idlewise_recording::input_files::{is_tape, text_of};
@@ -57,7 +57,14 @@ impl Input {
         let mut notes = Vec::new();
         let mut took_cpus = false;
         let what = match dump {
-            Ok(looks) => {
+            Ok(mut looks) => {
+                let left_out = looks.iter().find_map(|l| l.left_out);
+                let left_out = left_out.or(IdleLog::parse(&text).map(|log| log.tool));
+                notes.extend(left_out.map(|form| {
+                    NoteId::LeftOut.note(format!("{name}: what it holds of {form}, too, is not read"))
+                }));
+                let cut = looks.iter_mut().filter_map(SysfsDump::leave_out_the_end);
+                notes.extend(cut.map(|words| NoteId::CutOff.note(format!("{name}: {words}"))));
                 let skipped: usize = looks.iter().map(|l| l.skipped_lines).sum();
                 if skipped > 0 {
                     let words = format!("{name}: lines about something else: {skipped}");
@@ -131,7 +138,7 @@ impl Input {
                 [machine] => self.whole(machine, notes)?,
                 several => {
                     let why = format!(
-                        "snapshots of {} machines or kernels; give each a file of its own, or this file alone",
+                        "snapshots of {} machines, kernels or boots; give each a file of its own, or this file alone",
                         several.len()
                     );
                     return Err(self.refused(why));
@@ -186,11 +193,11 @@ impl Input {
             if let Some([a, b, ..]) = dumps.windows(2).find(|d| d[0].other_machine(&d[1]).is_some())
                 && let Some(differ) = a.other_machine(b)
             {
-                notes.push(NoteId::OtherMachine.note(format!("{}: {}", self.name, differ.why())));
+                notes.push(other_snapshot(&differ, &self.name));
             }
             let of_a_kind = runs.windows(2).all(|r| r[0].basis == r[1].basis);
             let meaning = if runs.len() == 2 && of_a_kind { Meaning::Runs } else { Meaning::Looks };
-            let because = format!("one file: {} machines or kernels", machines.len());
+            let because = format!("one file: {} machines, kernels or boots", machines.len());
             return Ok(Runs { meaning, because, runs });
         };
         if let ([a, b], Some(Meaning::Runs)) = (machine.as_slice(), meaning) {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use idlewise_model::{Note, NoteId};
 use idlewise_platform::{
-    CounterDiff, OtherMachine, PlatformError, StateCounters, SysfsDump, diff as subtract,
+    CounterDiff, OtherMachine, PlatformError, StateCounters, SysfsDump, diff, diff_pasted,
 };
 
 use super::part::Parts;
@@ -23,7 +23,7 @@ pub(super) fn between(a: &SysfsDump, b: &SysfsDump, notes: &mut Vec<Note>) -> Re
                 .to_owned(),
         });
     }
-    let CounterDiff { counters, notes: doubts } = subtract(&a.counters(), &b.counters())?;
+    let CounterDiff { counters, notes: doubts } = diff_pasted(&a.counters(), &b.counters(), b.open_end)?;
     if counters.cpus.is_empty() {
         return Err(PlatformError::Counters {
             what: "the snapshots have no CPU in common".to_string(),
@@ -45,6 +45,18 @@ pub(super) fn between(a: &SysfsDump, b: &SysfsDump, notes: &mut Vec<Note>) -> Re
         (from, to) => format!("{from} to {to}"),
     };
     parts.run(&name, "two snapshots", seconds, b.driver.clone(), b.governor.clone())
+}
+
+/// The note about what differs between two snapshots.
+pub(super) fn other(differ: &OtherMachine, whose: &str) -> Note {
+    let id = if matches!(differ, OtherMachine::Boot(_)) { NoteId::OtherBoot } else { NoteId::OtherMachine };
+    id.note(format!("{whose}: {}", differ.why()))
+}
+
+/// Whether no counter is less in `b` than in `a`, of what both have.
+pub(super) fn goes_on(a: &SysfsDump, b: &SysfsDump) -> bool {
+    !matches!(a.other_machine(b), Some(OtherMachine::Table(_)))
+        && diff(&a.counters(), &b.counters()).is_ok_and(|d| !d.counters.cpus.is_empty())
 }
 
 /// What no machine counts on a CPU in `elapsed_ns`, where that is known.
@@ -73,7 +85,7 @@ pub(super) fn since_boot(look: &SysfsDump) -> Result<Run, PlatformError> {
     parts.run(&look.origin.name(), "counters since boot", None, look.driver.clone(), look.governor.clone())
 }
 
-/// The snapshots of each machine and kernel, in the order of the text.
+/// The snapshots of each machine, kernel and boot, in the order of the text.
 pub(super) fn by_machine(dumps: &[SysfsDump]) -> Vec<Vec<&SysfsDump>> {
     let mut machines: Vec<Vec<&SysfsDump>> = Vec::new();
     for dump in dumps {
