@@ -2,7 +2,7 @@
 //! What `cpupower idle-info` and `cpupower monitor` print.
 
 use crate::dump_origin::Around;
-use crate::idle_log::{IdleLog, LoggedInterval, LoggedState, percent};
+use crate::idle_log::{IdleLog, LoggedInterval, LoggedState, decimal, percent};
 use crate::sysfs_line::STATES_MAX;
 use crate::{DamagedValue, SysfsDump};
 
@@ -83,6 +83,7 @@ pub(crate) fn monitor(text: &str) -> Option<IdleLog> {
     // The group of the states' columns, their names, and the place of the CPU's column among the first.
     let mut columns: Option<(usize, Vec<String>, Option<usize>)> = None;
     let mut group = None;
+    let mut lengths = Vec::new();
     for line in text.lines().map(|l| l.trim_start_matches(['>', ' ', '\t'])) {
         let cells = |group: &str| group.split('|').map(|c| c.trim().to_owned()).collect::<Vec<String>>();
         let groups: Vec<Vec<String>> = line.split("||").map(cells).collect();
@@ -112,14 +113,13 @@ pub(crate) fn monitor(text: &str) -> Option<IdleLog> {
             };
             let states = names.iter().zip(values.iter().skip(skip)).map(state).collect();
             interval.add(number, states);
-        } else if let Some(seconds) = took(line)
-            && let Some(interval) = log.intervals.last_mut()
-        {
-            interval.seconds = Some(seconds);
+        } else if let Some(seconds) = took(line) {
+            lengths.push(seconds);
         } else {
             log.foreign_lines += usize::from(!line.trim().is_empty());
         }
     }
+    log.timed(&lengths);
     log.some()
 }
 
@@ -127,9 +127,5 @@ pub(crate) fn monitor(text: &str) -> Option<IdleLog> {
 fn took(line: &str) -> Option<f64> {
     let (_, rest) = line.split_once(" took ")?;
     let (seconds, rest) = rest.split_once(' ')?;
-    seconds
-        .replace(',', ".")
-        .parse()
-        .ok()
-        .filter(|s: &f64| rest.starts_with("seconds") && *s > 0.0 && s.is_finite())
+    decimal(seconds).filter(|s| rest.starts_with("seconds") && *s > 0.0)
 }

@@ -12,6 +12,8 @@ pub struct IdleLog {
     pub foreign_lines: usize,
     /// The text ends within an interval, which is left out.
     pub cut_off: bool,
+    /// It does not show all idle states: their shares of time are known, and those among the idle states are not.
+    pub partial: bool,
 }
 
 /// What a tool measured in a time.
@@ -58,6 +60,15 @@ impl IdleLog {
     pub(crate) fn some(mut self) -> Option<Self> {
         self.intervals.retain(|i| i.cpus.values().any(|states| !states.is_empty()));
         (!self.intervals.is_empty() && self.intervals.len() <= INTERVALS_MAX).then_some(self)
+    }
+
+    /// The lengths that lines next to the tables show, one for each, s.
+    pub(crate) fn timed(&mut self, seconds: &[f64]) {
+        if seconds.len() == self.intervals.len() {
+            for (interval, seconds) in self.intervals.iter_mut().zip(seconds) {
+                interval.seconds = interval.seconds.or(Some(*seconds));
+            }
+        }
     }
 
     /// Leaves out the last of several intervals where it lacks CPUs that the one before has: the tool was ended while it wrote it.
@@ -150,9 +161,13 @@ impl LoggedState {
     }
 }
 
+/// A number with a point or a comma.
+pub(crate) fn decimal(cell: &str) -> Option<f64> {
+    cell.replace(',', ".").parse().ok().filter(|n: &f64| n.is_finite())
+}
+
 /// A share of time, with a point or a comma and `%` behind it or not; a small negative one is one of 0.
 pub(crate) fn percent(cell: &str) -> Option<f64> {
-    let number = cell.trim().trim_end_matches('%').trim().replace(',', ".");
-    let value: f64 = number.parse().ok()?;
+    let value = decimal(cell.trim().trim_end_matches('%').trim())?;
     (-1.0..=1000.0).contains(&value).then(|| value.max(0.0))
 }

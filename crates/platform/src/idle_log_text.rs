@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use crate::pasted::plain;
-use crate::{IdleLog, cpupower, powertop, turbostat};
+use crate::{IdleLog, PlatformError, cpupower, powertop, turbostat};
 
 impl IdleLog {
-    /// Reads what `turbostat`, `cpupower monitor` or `powertop --csv` print; nothing where the text is something else.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
+    /// Reads what `turbostat`, `cpupower monitor` or `powertop --csv` print; nothing where the text is something else. `name` is
+    /// how errors call it.
+    ///
+    /// # Errors
+    /// [`PlatformError::Dump`] where a mailer broke the lines of a table and its rows cannot be told from each other.
+    pub fn parse(text: &str, name: &str) -> Result<Option<Self>, PlatformError> {
         let text = &*plain(text);
-        cpupower::monitor(text).or_else(|| powertop::parse(text)).or_else(|| turbostat::parse(text))
+        if let Some(log) = cpupower::monitor(text).or_else(|| powertop::parse(text)) {
+            return Ok(Some(log));
+        }
+        let joined = turbostat::joined(text).map_err(|what| PlatformError::Dump {
+            file: name.to_owned(),
+            what,
+            hint: "give the file that turbostat --out wrote".to_owned(),
+        })?;
+        Ok(turbostat::parse(joined.as_deref().unwrap_or(text)))
     }
 }

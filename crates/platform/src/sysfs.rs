@@ -90,7 +90,7 @@ impl SysfsDump {
             Ok(dumps) => return Ok(dumps.into_iter().next().unwrap_or_default()),
             Err(why) => why,
         };
-        let log = IdleLog::parse(text).ok_or(why)?;
+        let log = IdleLog::parse(text, name)?.ok_or(why)?;
         let states = |states: &Vec<LoggedState>| {
             let state = |s: &LoggedState| SysfsState { name: Some(s.name.clone()), ..SysfsState::default() };
             states.iter().map(state).enumerate().collect()

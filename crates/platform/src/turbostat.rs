@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::idle_log::{IdleLog, LoggedInterval, LoggedState, percent};
+use crate::idle_log::{IdleLog, LoggedInterval, LoggedState, decimal, percent};
 use crate::sysfs_line::STATES_MAX;
 
 /// Columns that say which CPU a row is of.
@@ -28,7 +28,7 @@ pub(crate) fn parse(text: &str) -> Option<IdleLog> {
     let mut log = IdleLog::new("turbostat");
     let mut columns: Option<Columns> = None;
     let mut clock_s: Option<f64> = None;
-    let mut command_s: Option<f64> = None;
+    let mut lengths = Vec::new();
     // How many cells the rows under these columns have.
     let mut widths = BTreeSet::new();
     let mut rest = text.lines().peekable();
@@ -41,7 +41,7 @@ pub(crate) fn parse(text: &str) -> Option<IdleLog> {
             continue;
         }
         if let [seconds, "sec"] = cells.as_slice() {
-            command_s = seconds.parse().ok().filter(|s: &f64| s.is_finite() && *s > 0.0);
+            lengths.extend(decimal(seconds).filter(|s| *s > 0.0));
             continue;
         }
         let Some(columns) = columns.as_ref().filter(|c| c.is_row(&cells)) else {
@@ -66,18 +66,88 @@ pub(crate) fn parse(text: &str) -> Option<IdleLog> {
         }
         let Some(interval) = log.intervals.last_mut() else { continue };
         if cpu.is_none() {
-            let now: Option<f64> = get("Time_Of_Day_Seconds").and_then(|s| s.parse().ok());
+            let now = get("Time_Of_Day_Seconds").and_then(decimal);
             interval.seconds = now.zip(clock_s).map(|(now, before)| now - before).filter(|s| *s > 0.0);
             clock_s = now;
             interval.others = columns.others(&cells);
         }
         interval.add(cpu, columns.states.iter().map(|name| state(name, get)).collect());
     }
+    log.timed(&lengths);
     log.leave_out_the_end();
-    if let [only] = log.intervals.as_mut_slice() {
-        only.seconds = only.seconds.or(command_s);
-    }
+    log.partial = log.intervals.iter().any(|i| !shows_all(i));
     log.some()
+}
+
+/// Whether the idle states that an interval shows and the time at work are about all of its time, % of which it has.
+fn shows_all(interval: &LoggedInterval) -> bool {
+    const ALMOST_ALL: f64 = 90.0;
+    let busy = interval.others.iter().find(|(name, _)| ["Busy%", "%Busy"].contains(&name.as_str()));
+    let idle: Option<f64> = interval.all().iter().map(|s| s.time_pct).sum();
+    idle.is_none_or(|idle| idle + busy.map_or(0.0, |(_, busy)| *busy) >= ALMOST_ALL)
+}
+
+/// The text with the lines of tables joined that a mailer broke; nothing where none is broken. A line goes on in the next one
+/// where the next one's first word would not have fitted on it.
+///
+/// # Errors
+/// Rows that are joined so do not fit the columns: what is wrong with them.
+pub(crate) fn joined(text: &str) -> Result<Option<String>, String> {
+    let lines: Vec<Vec<&str>> =
+        text.lines().map(|l| l.trim_start_matches(['>', ' ']).split_whitespace().collect()).collect();
+    let wide = |line: &str| line.chars().fold(0, |at, c| if c == '\t' { at / 8 * 8 + 8 } else { at + 1 });
+    let widths: Vec<usize> = text.lines().map(|l| wide(l.trim_end())).collect();
+    let heads: Vec<bool> = lines.iter().map(|cells| !cells.is_empty() && cells.iter().all(is_name)).collect();
+    let rows: Vec<bool> = lines.iter().map(|cells| !cells.is_empty() && cells.iter().all(is_value)).collect();
+    let same = |of: &[bool], at: usize| of.get(at) == Some(&true) && of.get(at + 1) == Some(&true);
+    let limit = (0..lines.len())
+        .filter(|at| same(&heads, *at) || same(&rows, *at))
+        .filter_map(|at| widths.get(at))
+        .max();
+    let goes_on = |at: usize| {
+        let next = lines.get(at + 1).and_then(|cells| cells.first());
+        let width = widths.get(at).zip(next).map(|(width, next)| width + 1 + next.len());
+        width.zip(limit).is_some_and(|(width, limit)| width > *limit)
+    };
+    let mut out = String::new();
+    let (mut columns, mut broken) = (None, false);
+    let mut at = 0;
+    while let Some(first) = lines.get(at) {
+        let mut cells = first.clone();
+        let of = if heads.get(at) == Some(&true) { &heads } else { &rows };
+        let is_head = heads.get(at) == Some(&true);
+        let full = |cells: &[&str]| !is_head && columns.is_none_or(|n| cells.len() >= n);
+        while same(of, at) && goes_on(at) && !full(&cells) {
+            at += 1;
+            cells.extend(lines.get(at).into_iter().flatten());
+        }
+        at += 1;
+        if is_head && cells.iter().any(|c| ALWAYS.contains(c)) {
+            // The line above an unbroken header is prose.
+            let last = at.checked_sub(1).and_then(|at| lines.get(at)).map(Vec::len);
+            let fits = rows.get(at) == Some(&true) && lines.get(at).map(Vec::len) == last;
+            columns = Some(cells.len()).filter(|n| *n > first.len() && !fits);
+            broken |= columns.is_some();
+        } else if let Some(columns) = columns.filter(|n| !is_head && cells.len() > *n) {
+            return Err(format!(
+                "the lines of turbostat's table are broken, and a row of {} values does not fit {columns} columns",
+                cells.len()
+            ));
+        }
+        out.push_str(&cells.join(" "));
+        out.push('\n');
+    }
+    Ok(broken.then_some(out))
+}
+
+/// Whether a cell may be the name of a column.
+fn is_name(cell: &&str) -> bool {
+    cell.starts_with(|c: char| c.is_ascii_alphabetic() || c == '%')
+}
+
+/// Whether a cell may be a value of a row.
+fn is_value(cell: &&str) -> bool {
+    *cell == "-" || decimal(cell).is_some() || cell.starts_with("0x") || cell.contains("***")
 }
 
 fn state<'a>(name: &str, get: impl Fn(&str) -> Option<&'a str>) -> LoggedState {
@@ -94,7 +164,6 @@ fn state<'a>(name: &str, get: impl Fn(&str) -> Option<&'a str>) -> LoggedState {
 impl Columns {
     /// The columns that a line names; nothing where it is something else, or names no idle state.
     fn of(cells: &[&str]) -> Option<Self> {
-        let is_name = |c: &&str| c.starts_with(|c: char| c.is_ascii_alphabetic() || c == '%');
         if cells.len() < 2 || !cells.iter().all(is_name) || !cells.iter().any(|c| ALWAYS.contains(c)) {
             return None;
         }
@@ -118,9 +187,7 @@ impl Columns {
 
     /// Whether the cells are numbers under these names: rows of a core's second thread end early.
     fn is_row(&self, cells: &[&str]) -> bool {
-        let number =
-            |c: &&str| *c == "-" || c.parse::<f64>().is_ok() || c.starts_with("0x") || c.contains("***");
-        !cells.is_empty() && cells.len() <= self.names.len() && cells.iter().all(number)
+        !cells.is_empty() && cells.len() <= self.names.len() && cells.iter().all(is_value)
     }
 
     /// Whether a row is of a CPU whose number is hidden: that of all together has a dash in place of a package or the like.
@@ -140,9 +207,7 @@ impl Columns {
             .iter()
             .zip(cells)
             .filter(|(name, _)| !TOPOLOGY.contains(&name.as_str()) && !of_state(name));
-        let value = |(name, cell): (&String, &&str)| {
-            Some((name.clone(), cell.parse().ok().filter(|v: &f64| v.is_finite())?))
-        };
+        let value = |(name, cell): (&String, &&str)| Some((name.clone(), decimal(cell)?));
         others.filter_map(value).collect()
     }
 }

@@ -236,7 +236,7 @@ fn no_trace(path: &Path) -> Option<CommandError> {
     } else if idlewise_platform::SysfsDump::parse(&text, &name).is_ok() {
         "a dump of the kernel's cpuidle counters (sysfs). `diff BEFORE AFTER` subtracts two; `score TRACE --counters BEFORE AFTER` \
          checks a trace against them where lines cpuN/at_ns say when they were read; --sysfs next to a trace takes the machine's idle states from it"
-    } else if idlewise_platform::IdleLog::parse(&text).is_some() {
+    } else if idlewise_platform::IdleLog::parse(&text, &name).is_ok_and(|log| log.is_some()) {
         "the log of a tool that measures idle states. `diff LOG` shows it, `diff LOG LOG` compares two"
     } else if idlewise_platform::Platform::from_device_tree(&text, &name).is_ok() {
         "the source of a device tree. `platform show` takes it, and --platform or --recorded-on next to a trace"

@@ -130,17 +130,19 @@ fn states(title: &str, part: &Part, refused: bool) -> Table {
         "all".to_owned(),
         count(part.usage),
         seconds(part.time_us),
-        share_of(
-            part.time_us,
-            Some(100.0).filter(|_| part.states.iter().any(|s| s.idle_pct.is_some())),
-            part.time_us,
-        ),
+        share_of(part.time_us, whole(part), part.time_us),
         missed(part.above, part.above_pct),
         missed(part.below, part.below_pct),
     ];
     cells.extend(refused.then(|| count(part.rejected)));
     t.rows.push(cells);
     t
+}
+
+/// 100 % where the states' shares are of the time in all of them, and these are known.
+fn whole(part: &Part) -> Option<f64> {
+    let shares: f64 = part.states.iter().filter_map(|s| s.idle_pct).sum();
+    (shares > 99.0).then_some(100.0)
 }
 
 /// Whether misses have no share of the entries, which are not known.

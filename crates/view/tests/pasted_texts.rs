@@ -194,6 +194,77 @@ fn of_two_forms_in_a_file_one_is_read_and_the_other_named() {
     );
 }
 
+#[test]
+fn states_that_turbostat_was_not_asked_for_are_not_known() {
+    let (r, text) = done(&["CPU\tC6%\n-\t74.00\n0\t70.80\n1\t77.20\n"]);
+    assert_eq!(
+        (states(&r)[0].idle_pct, r.runs[0].cpus[0].states[0].idle_pct),
+        (Some(74.0), Some(70.8)),
+        "{text}"
+    );
+    assert!(text.contains("C6 ? ? 74.00 ? ? all ? ? ? ? ?"), "{text}");
+    assert!(text.contains("not all idle states are shown, so that % idle are shares of all time"), "{text}");
+    let (r, text) = done(&["CPU\tC6\tC6%\n-\t900\t74.00\n0\t400\t70.80\n1\t500\t77.20\n5.000000 sec\n"]);
+    assert_eq!(
+        (states(&r)[0].usage, r.runs[0].all.usage, r.runs[0].all.time_us),
+        (Some(900), None, None),
+        "{text}"
+    );
+    assert_eq!((states(&r)[0].usage_pct, states(&r)[0].time_us), (None, Some(7_400_000)), "{text}");
+}
+
+#[test]
+fn lengths_of_intervals_and_decimal_commas_are_read() {
+    let rows = TURBOSTAT.split_once('\n').unwrap().1;
+    let both = format!("5.001234 sec\n{rows}4.500000 sec\n{rows}");
+    let (r, text) = done(&[&both]);
+    assert_eq!(r.runs.iter().map(|r| r.seconds).collect::<Vec<_>>(), [Some(5.001_234), Some(4.5)], "{text}");
+    let (other, text) = done(&[&both.replace('.', ",")]);
+    assert_eq!(other.runs, r.runs, "{text}");
+    let monitor = "sleep took 5,00123 seconds and exited with status 0\n    | Idle_Stats\n CPU| POLL | C1\n   0|  0,00| 50,00\n";
+    let (r, text) = done(&[monitor]);
+    assert_eq!((r.runs[0].seconds, states(&r)[1].time_us), (Some(5.00123), Some(2_500_615)), "{text}");
+}
+
+#[test]
+fn a_table_that_a_mailer_broke_is_joined_or_refused() {
+    let rows = "usec  Time_Of_Day_Seconds  Package  Die  Node  Core  CPU  APIC  X2APIC  Avg_MHz  Busy%  C1ACPI  C2ACPI  \
+                C3ACPI  C1ACPI%  C2ACPI%  C3ACPI%  PkgWatt\n\
+                100  1700000000.5  -  -  -  -  -  -  -  40  1.5  100  200  300  1.00  7.50  90.00  6.1\n\
+                90  1700000000.4  0  0  0  0  0  0  0  40  1.5  60  120  100  1.00  7.50  90.00  6.1\n\
+                90  1700000000.5  0  0  0  1  1  2  2  40  1.5  40  80  200  1.00  7.50  90.00\n";
+    let broken = |text: &str, width: usize| {
+        let mut out = String::new();
+        for line in text.lines() {
+            let mut length = 0;
+            for word in line.split_whitespace() {
+                let gap = if length == 0 { "" } else { "  " };
+                if length > 0 && length + gap.len() + word.len() > width {
+                    out += "\n";
+                    length = 0;
+                } else {
+                    out += gap;
+                    length += gap.len();
+                }
+                out += word;
+                length += word.len();
+            }
+            out += "\n";
+        }
+        out
+    };
+    let (whole, _) = done(&[rows]);
+    for text in [broken(rows, 72), prefixed("> ", &broken(rows, 70)), format!("Here are the numbers\n{rows}")]
+    {
+        let (r, shown) = done(&[&text]);
+        assert_eq!((r.runs.len(), r.runs[0].cpus.len()), (1, 2), "{text}\n{shown}");
+        assert_eq!(r.runs[0].all, whole.runs[0].all, "{text}\n{shown}");
+    }
+    let damaged = broken(rows, 72).replace("7.50  90.00  6.1\n", "7.50  90.00  6.1  1  2  3\n");
+    let refused = read(&[&damaged], None).unwrap_err();
+    assert!(refused.contains("broken") && refused.contains("18 columns"), "{refused}");
+}
+
 /// The states of [`INTEL`] on these CPUs, each with the counters `times` as many.
 fn on(cpus: &[(u32, u64)]) -> String {
     cpus.iter().map(|(cpu, times)| dump(&INTEL, *times).replace("cpu0", &format!("cpu{cpu}"))).collect()

@@ -50,7 +50,9 @@ impl Input {
             return Ok(Self { name, notes, took_cpus: false, what });
         };
         let dump = SysfsDump::parse(&text, &shown);
-        if let Some(log) = IdleLog::parse(&text).filter(|_| dump.is_err()) {
+        if dump.is_err()
+            && let Some(log) = IdleLog::parse(&text, &shown)?
+        {
             let notes = log::doubts(&log, &name);
             return Ok(Self { name, notes, took_cpus: false, what: InputKind::Log(log) });
         }
@@ -59,7 +61,7 @@ impl Input {
         let what = match dump {
             Ok(mut looks) => {
                 let left_out = looks.iter().find_map(|l| l.left_out);
-                let left_out = left_out.or(IdleLog::parse(&text).map(|log| log.tool));
+                let left_out = left_out.or(IdleLog::parse(&text, &shown).ok().flatten().map(|log| log.tool));
                 notes.extend(left_out.map(|form| {
                     NoteId::LeftOut.note(format!("{name}: what it holds of {form}, too, is not read"))
                 }));
@@ -133,7 +135,7 @@ impl Input {
                 Some(beside) => beside.run(options, notes)?,
                 None => recorded(path, &self.name, options, notes)?,
             },
-            InputKind::Log(log) => log::run(log.tool, &log.whole()),
+            InputKind::Log(log) => log::run(log, &log.whole()),
             InputKind::CounterSnapshots(dumps) => match by_machine(dumps).as_slice() {
                 [machine] => self.whole(machine, notes)?,
                 several => {
@@ -174,7 +176,7 @@ impl Input {
         if let InputKind::Log(log) = &self.what
             && (2..INTERVALS_MAX).contains(&log.intervals.len())
         {
-            let named = |(n, i)| Run { name: format!("interval {}", n + 1), ..log::run(log.tool, i) };
+            let named = |(n, i)| Run { name: format!("interval {}", n + 1), ..log::run(log, i) };
             let because = format!("one file: {} intervals of {}", log.intervals.len(), log.tool);
             let runs = log.intervals.iter().enumerate().map(named).collect();
             return Ok(Runs { meaning: Meaning::Looks, because, runs });

@@ -11,34 +11,40 @@ use idlewise_trace::CpuidleSample;
 
 use super::report::{LoggedValue, Part, Run, StatePart};
 
-/// What happened in an interval of `tool`.
-pub(super) fn run(tool: &'static str, interval: &LoggedInterval) -> Run {
+/// What happened in an interval of `log`.
+pub(super) fn run(log: &IdleLog, interval: &LoggedInterval) -> Run {
     let cpus: Vec<(&u32, &Vec<LoggedState>)> =
         interval.cpus.iter().filter_map(|(cpu, states)| Some((cpu.as_ref()?, states))).collect();
-    let part =
-        |(cpu, states): &(&u32, &Vec<LoggedState>)| part(format!("cpu {cpu}"), 1, states, interval.seconds);
+    let part = |(cpu, states): &(&u32, &Vec<LoggedState>)| {
+        part(log, format!("cpu {cpu}"), 1, states, interval.seconds)
+    };
     let measured =
         interval.others.iter().map(|(name, value)| LoggedValue { name: name.clone(), value: *value });
     Run {
         name: String::new(),
-        basis: tool,
+        basis: log.tool,
         driver: None,
         governor: None,
         seconds: interval.seconds,
         measured: measured.collect(),
-        all: self::part("all".to_owned(), cpus.len(), &interval.all(), interval.seconds),
+        all: self::part(log, "all".to_owned(), cpus.len(), &interval.all(), interval.seconds),
         clusters: Vec::new(),
         cpus: cpus.iter().map(part).collect(),
     }
 }
 
 /// What some CPUs did; their states' shares are means.
-fn part(name: String, cpus: usize, states: &[LoggedState], seconds: Option<f64>) -> Part {
+fn part(log: &IdleLog, name: String, cpus: usize, states: &[LoggedState], seconds: Option<f64>) -> Part {
     let sum = |get: fn(&LoggedState) -> Option<u64>| {
-        states.iter().try_fold(0_u64, |sum, s| sum.checked_add(get(s)?)).filter(|_| !states.is_empty())
+        states
+            .iter()
+            .try_fold(0_u64, |sum, s| sum.checked_add(get(s)?))
+            .filter(|_| !states.is_empty() && !log.partial)
     };
     let (usage, above, below) = (sum(|s| s.usage), sum(|s| s.above), sum(|s| s.below));
     let idle_pct: Option<f64> = states.iter().map(|s| s.time_pct).sum();
+    // Of all time, where not all idle states are shown.
+    let whole = if log.partial { Some(100.0) } else { idle_pct.filter(|pct| *pct > 0.0) };
     let time_us = |pct: Option<f64>| {
         let seconds = seconds.filter(|_| cpus > 0)?;
         let us = pct? * 1e4 * seconds * cpus as f64;
@@ -53,7 +59,7 @@ fn part(name: String, cpus: usize, states: &[LoggedState], seconds: Option<f64>)
         usage: s.usage,
         usage_pct: share_pct(s.usage, usage),
         time_us: time_us(s.time_pct),
-        idle_pct: s.time_pct.zip(idle_pct.filter(|pct| *pct > 0.0)).map(|(own, all)| 100.0 * own / all),
+        idle_pct: s.time_pct.zip(whole).map(|(own, all)| 100.0 * own / all),
         above: s.above,
         above_pct: share_pct(s.above, s.usage),
         below: s.below,
@@ -64,7 +70,7 @@ fn part(name: String, cpus: usize, states: &[LoggedState], seconds: Option<f64>)
         name,
         cpus,
         usage,
-        time_us: time_us(idle_pct),
+        time_us: time_us(idle_pct.filter(|_| !log.partial)),
         above,
         above_pct: share_pct(above, usage),
         below,
@@ -113,8 +119,13 @@ pub(super) fn doubts(log: &IdleLog, name: &str) -> Vec<Note> {
     if log.intervals.iter().any(|i| i.seconds.is_none()) {
         lacks.push("the length of an interval");
     }
+    let shares = if log.partial {
+        "not all idle states are shown, so that % idle are shares of all time"
+    } else {
+        "% idle are shares among the idle states"
+    };
     notes.push(NoteId::CountersMissing.note(format!(
-        "{name}: {} does not show {}, which is unknown (?); % idle are shares among the idle states",
+        "{name}: {} does not show {}, which is unknown (?); {shares}",
         log.tool,
         lacks.join(", ")
     )));
