@@ -64,11 +64,12 @@ const FLOORS: [(&str, u32); 53] = [
 ];
 
 /// The files that may hold `unsafe`.
-const UNSAFE: [&str; 12] = [
+const UNSAFE: [&str; 13] = [
     "crates/cli/src/main.rs",
     "crates/governor/src/abi.rs",
     "crates/governor/src/apart.rs",
     "crates/governor/src/child.rs",
+    "crates/governor/src/landlock.rs",
     "crates/governor/src/object.rs",
     "crates/governor/src/of_caller.rs",
     "crates/governor/src/process.rs",

@@ -5,6 +5,7 @@
 //! (docs/reference/untrusted-input.md).
 
 use std::fs;
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -18,11 +19,11 @@ fn root() -> PathBuf {
 }
 
 /// A folder as it comes by mail, with `evil.c`; and marks beside it.
-struct Mail(TempDir);
+struct Mail(TempDir, TcpListener);
 
 impl Mail {
     fn new() -> Self {
-        let mail = Self(tempfile::tempdir().unwrap());
+        let mail = Self(tempfile::tempdir().unwrap(), TcpListener::bind("127.0.0.1:0").unwrap());
         for name in ["mixed.dat", "mixed.toml"] {
             fs::create_dir_all(mail.path("mail")).unwrap();
             fs::copy(root().join("tests/data").join(name), mail.path("mail").join(name)).unwrap();
@@ -30,7 +31,10 @@ impl Mail {
             fs::copy(root().join("tests/data").join(name), mail.path("mail").join(copy)).unwrap();
         }
         mail.write_evil("mail/evil.c");
-        mail.write("cc", &format!("#!/bin/sh\n: >'{}'\nexec cc \"$@\"\n", mail.path("compiled").display()));
+        // A compiler may write to no other file than its own: it marks that it was called by a connection.
+        mail.1.set_nonblocking(true).unwrap();
+        let port = mail.1.local_addr().unwrap().port();
+        mail.write("cc", &format!("#!/bin/bash\nexec 3<>/dev/tcp/127.0.0.1/{port} 3>&-\nexec cc \"$@\"\n"));
         fs::set_permissions(mail.path("cc"), fs::Permissions::from_mode(0o755)).unwrap();
         mail
     }
@@ -85,7 +89,8 @@ impl Mail {
 
     /// Whether a compiler was called or a benchmark run since this was last asked.
     fn is_marked(&self) -> bool {
-        ["compiled", "ran"].map(|mark| fs::remove_file(self.path(mark)).is_ok()).contains(&true)
+        let compiled = self.1.incoming().map_while(Result::ok).count() > 0;
+        fs::remove_file(self.path("ran")).is_ok() || compiled
     }
 
     /// Runs the command: it ends as it may, but leaves no mark.
@@ -122,8 +127,8 @@ const OPENING: [&[&str]; 9] = [
 fn the_mark_is_left_where_the_user_names_the_file() {
     let mail = Mail::new();
     let said = mail.done(&["replay", "mixed.dat", "-g", "menu,./evil.c"]);
-    assert!(mail.path("compiled").exists(), "nothing else here means anything: {said}");
-    assert!(mail.is_marked() && !mail.is_marked());
+    assert!(mail.is_marked(), "nothing else here means anything: {said}");
+    assert!(!mail.is_marked());
     mail.described("evil.c");
     for options in [["--kernel-governor", "evil.c"], ["-g", "evil.c"]] {
         let said = mail.done(&[&["replay", "mixed.dat"], &options[..]].concat());
@@ -310,7 +315,8 @@ fn neither_does_a_result_that_is_asked_again() {
         mail.write("mail/good.c", "");
         let mut elsewhere = result.clone();
         elsewhere["foreign"][0]["sources"][0]["file"] = "good.c".into();
-        elsewhere["foreign"][0]["sources"][0]["hash"] = "99aa06d3014798d86001c324468d497f".into();
+        elsewhere["foreign"][0]["sources"][0]["hash"] =
+            "99aa06d3014798d86001c324468d497f".into();
         for forged in [&wrong, &other, &elsewhere] {
             let (code, said) = again(forged, &["--trust", "evil.c"]);
             assert!(code == Some(2) && said.contains("has changed since"), "{said}");

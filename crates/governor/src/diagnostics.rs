@@ -8,6 +8,7 @@ use std::path::Path;
 use idlewise_model::near;
 use serde::{Deserialize, Serialize};
 
+use crate::paths::{is_inside, text_of};
 use crate::shim;
 
 /// One reason why a governor does not compile.
@@ -39,8 +40,9 @@ pub(crate) fn problems(said: &str, source: &Path, given: &str, shim: &Path) -> V
         if path == source {
             return given.to_owned();
         }
-        let inside = path.strip_prefix(shim.join("include"));
-        inside.map_or_else(|_| file.to_owned(), |header| format!("<{}>", header.display()))
+        let headers = shim.join("include");
+        let header = path.strip_prefix(&headers).ok().filter(|_| is_inside(path, &headers));
+        header.map_or_else(|| file.to_owned(), |header| format!("<{}>", header.display()))
     };
     let mut found: Vec<Problem> = Vec::new();
     let mut undefined = Undefined::default();
@@ -83,7 +85,7 @@ impl Undefined {
             self.left_out += 1;
             return Some(None);
         }
-        let text = fs::read_to_string(source).unwrap_or_default();
+        let text = text_of(source).unwrap_or_default();
         let known = shim::tags(&text).into_iter().map(str::to_owned);
         let known: Vec<String> = known.chain(shim::all_tags().map(str::to_owned)).collect();
         let like = near(&tag, known.iter().map(String::as_str)).first().map(|&like| like.to_owned());
@@ -132,7 +134,7 @@ fn quoted(text: &str) -> Vec<String> {
 
 /// Where the user has `tag`, such as `struct mine`: in the file or a header in its folder.
 fn home(tag: &str, source: &Path, given: &str) -> Option<String> {
-    let at = |path: &Path| shim::definition(&String::from_utf8_lossy(&fs::read(path).ok()?), tag);
+    let at = |path: &Path| shim::definition(&text_of(path)?, tag);
     if let Some(line) = at(source) {
         return Some(format!("{given}:{line}"));
     }
@@ -177,7 +179,7 @@ fn missing_header(said: &str) -> Option<&str> {
 
 /// Whether `file` includes `header` in quotation marks on its `line`, from 1.
 fn is_quoted(header: &str, file: &Path, line: u32) -> bool {
-    let text = fs::read_to_string(file).unwrap_or_default();
+    let Some(text) = text_of(file) else { return false };
     let line = (line as usize).checked_sub(1).and_then(|at| text.lines().nth(at));
     line.is_some_and(|line| line.contains(&format!("\"{header}\"")))
 }

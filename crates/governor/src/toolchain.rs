@@ -11,6 +11,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use crate::child::{kill_group, limit};
+use crate::landlock;
 
 /// What is tried where `CC` names none.
 const NAMES: [&str; 3] = ["cc", "gcc", "clang"];
@@ -55,16 +56,21 @@ impl Toolchain {
         Ok(Self { program, arguments, identity })
     }
 
+    fn is_clang(&self) -> bool {
+        self.identity.contains("clang")
+    }
+
     /// Options that make the assembler write the names of the files that it read to `list`.
     pub(crate) fn list_assembled(&self, list: &Path) -> Vec<OsString> {
         let mut option = OsString::from("-Wa,--MD,");
         option.push(list);
         // Its own assembler has no such list.
-        let clang = self.identity.contains("clang").then(|| "-fno-integrated-as".into());
+        let clang = self.is_clang().then(|| "-fno-integrated-as".into());
         clang.into_iter().chain([option]).collect()
     }
 
-    /// Calls the compiler in `folder`: how it ended, and its messages, English and without colours.
+    /// Calls the compiler in `folder`: how it ended, and its messages, English and without colours. It can write to files in `temporary`
+    /// only, where the kernel has Landlock.
     ///
     /// One that does not come to an end in `longest` of CPU time, or [`BUSY`] times as long, because of what a file includes or by
     /// itself, is killed and has no status.
@@ -76,7 +82,9 @@ impl Toolchain {
         longest: Duration,
     ) -> Result<(Option<ExitStatus>, String), String> {
         let mut command = Command::new(&self.program);
-        command.args(&self.arguments).args(arguments).current_dir(folder);
+        // A message quotes whatever file `#line` names.
+        let quotes = if self.is_clang() { "-fno-caret-diagnostics" } else { "-fno-diagnostics-show-caret" };
+        command.args(&self.arguments).arg(quotes).args(arguments).current_dir(folder);
         command.env("LC_ALL", "C").env("TMPDIR", temporary);
         // Folders that would be searched although the shim's headers are all there is.
         for name in ["CPATH", "C_INCLUDE_PATH"] {
@@ -86,6 +94,9 @@ impl Toolchain {
         let mut said = tempfile::tempfile().map_err(wrong)?;
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said.try_clone().map_err(wrong)?);
         limit(&mut command, longest, LARGEST);
+        // It keeps files elsewhere, and what it would keep is kept here.
+        command.env("CCACHE_DISABLE", "1");
+        landlock::write_only_in(&mut command, temporary).map_err(wrong)?;
         let mut child = command.spawn().map_err(wrong)?;
         let guard = Guard::of(child.id());
         let status = wait_for(&mut child, longest * BUSY).map_err(wrong)?;

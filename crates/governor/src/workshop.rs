@@ -8,12 +8,15 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use object::elf::SectionType;
+use object::{Object as _, ObjectSection as _, SectionFlags};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::build::Build;
 use crate::child::Bounds;
 use crate::diagnostics::{Problem, problems};
 use crate::kernel_tree::Version;
+use crate::paths::{LARGEST, is_inside, without_dots};
 use crate::toolchain::{BUSY, Toolchain};
 use crate::{GovernorError, command, shim};
 
@@ -23,8 +26,6 @@ const PATIENCE_S: u64 = 5;
 const MEMORY: u64 = 4 << 30;
 /// A compiler, which is done in a fraction of a second, gets so many times that.
 const COMPILER: u64 = 6;
-/// Larger files are no governors.
-const LARGEST: u64 = 16 << 20;
 /// Bytes of a compiled governor: those of kernels have some 20,000.
 const LARGEST_OBJECT: u64 = 64 << 20;
 
@@ -32,6 +33,8 @@ const LARGEST_OBJECT: u64 = 64 << 20;
 const NOT_ITS_OWN: &str = "neither next to the governor nor one of idlewise's headers";
 
 const DAY: Duration = Duration::from_secs(86_400);
+/// How long a folder stays in which a compiler may still write.
+const LEFT: Duration = Duration::from_secs(3600);
 /// How long an object or a tree stays that nobody uses.
 const KEPT: Duration = Duration::from_secs(30 * 86_400);
 
@@ -176,7 +179,9 @@ impl Workshop {
         let cache = self.cache().map_err(|why| source.wrong(why))?;
         let io_error = |e: io::Error| source.wrong(format!("{}: {e}", cache.display()));
         let shim = shim::unpack(&cache).map_err(io_error)?;
-        remove_left_over(&cache);
+        // No compiler takes longer than a day, however patient somebody is with governors.
+        let longest = Duration::from_secs(self.bounds.patience_s.saturating_mul(COMPILER)).min(DAY);
+        remove_left_over(&cache, longest * BUSY);
         let folder = tempfile::tempdir_in(&cache).map_err(io_error)?;
         let bench = Bench {
             source,
@@ -186,7 +191,7 @@ impl Workshop {
             cache: &cache,
             shim: &shim,
             folder: folder.path(),
-            longest: Duration::from_secs(self.bounds.patience_s.saturating_mul(COMPILER)),
+            longest,
         };
         let (text, files) = bench.preprocess()?;
         let entry = cache.join(entry_name(source, bench.extra, &toolchain, text));
@@ -390,22 +395,22 @@ fn used_now(path: &Path) -> io::Result<()> {
     fs::File::open(path)?.set_modified(now)
 }
 
-/// Removes what runs left that were ended while they compiled, and objects and trees of kernels that were not used for [`KEPT`]; what is
-/// younger may still be in use.
-fn remove_left_over(cache: &Path) {
+/// Removes what runs left that were ended while they compiled, none of whose compilers takes `longest`, and objects and trees of kernels
+/// that were not used for [`KEPT`]; what is younger may still be in use.
+fn remove_left_over(cache: &Path, longest: Duration) {
     for entry in fs::read_dir(cache).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let name = name.as_encoded_bytes();
-        let is_object = name.ends_with(b".governor");
-        let kept = match (name.starts_with(b".tmp"), is_object || name.starts_with(b"tree-")) {
-            (true, _) => DAY,
-            (_, true) => KEPT,
-            _ => continue,
-        };
+        let kept =
+            match (name.starts_with(b".tmp"), name.ends_with(b".governor") || name.starts_with(b"tree-")) {
+                (true, _) => longest.max(LEFT),
+                (_, true) => KEPT,
+                _ => continue,
+            };
         let age = entry.metadata().ok().and_then(|about| about.modified().ok()?.elapsed().ok());
         if age > Some(kept) {
             let path = entry.path();
-            let _in_use = if is_object { fs::remove_file(path) } else { fs::remove_dir_all(path) };
+            let _in_use = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
         }
     }
 }
@@ -435,9 +440,10 @@ impl Bench<'_> {
             text.extend(xxh3_128(&self.written(&to)?).to_le_bytes());
             for path in [file.to_owned()].into_iter().chain(self.listed(&list)?) {
                 if !files.iter().any(|(known, _)| *known == path)
-                    && !path.starts_with(self.shim.join("include"))
+                    && !is_inside(&path, &self.shim.join("include"))
                 {
                     if !self.source.may_include(&path) {
+                        let path = without_dots(&path);
                         return Err(self
                             .source
                             .wrong(format!("it includes {}, which is {NOT_ITS_OWN}", path.display())));
@@ -461,7 +467,7 @@ impl Bench<'_> {
             self.call(&command::compile(shim::flags(), self.shim, file, &flags, &to))?;
             // The assembler lists the C file by its bare name, though no such file is where the compiler is called.
             let own = |path: &PathBuf| {
-                path.starts_with(self.folder)
+                is_inside(path, self.folder)
                     || files.iter().any(|(f, _)| f == path)
                     || Some(path.as_os_str()) == file.file_name()
             };
@@ -469,6 +475,11 @@ impl Bench<'_> {
                 return Err(self.source.wrong(format!(
                     "its assembler code includes {}, whose changes would not be seen; include it in C, or put its content here",
                     other.display()
+                )));
+            }
+            if let Some(section) = section_of_options(&self.written(&to)?) {
+                return Err(self.source.wrong(format!(
+                    "compiled, it has a section `{section}`, which chooses what the linker runs; remove it from its assembler code"
                 )));
             }
             objects.push(to);
@@ -548,6 +559,7 @@ impl Bench<'_> {
                 // The message may quote it.
                 NOT_ITS_OWN.clone_into(&mut problem.what);
                 problem.line = 0;
+                problem.file = without_dots(file).display().to_string();
             }
         }
         if problems.is_empty() {
@@ -579,6 +591,22 @@ fn headers_next_to(source: &Source<'_>, files: &[Hashed]) -> io::Result<Vec<Hash
     found.sort();
     found.dedup();
     found.into_iter().map(|path| Ok((path.clone(), xxh3_128(&fs::read(path)?)))).collect()
+}
+
+/// The first section of an object in which a linker looks for options, libraries or code to compile. Every call of the compiler has
+/// `-fno-lto`, so that only assembler code of the source makes one.
+fn section_of_options(object: &[u8]) -> Option<String> {
+    let names = [".gnu.lto_", ".gnu.debuglto_", ".gnu.offload_lto_", ".llvm.", ".deplibs", ".linker-options"];
+    // LLVM's linker finds options and libraries by the section's type.
+    let types = [0x6fff_4c01, 0x6fff_4c04].map(SectionType);
+    let Ok(file) = object::File::parse(object) else { return Some("?".to_owned()) };
+    file.sections().find_map(|section| {
+        let name = section.name_bytes().unwrap_or(b"?");
+        let by_name = name == b"?" || names.iter().any(|prefix| name.starts_with(prefix.as_bytes()));
+        let by_type =
+            matches!(section.flags(), SectionFlags::Elf { sh_type, .. } if types.contains(&sh_type));
+        (by_name || by_type).then(|| name.escape_ascii().to_string())
+    })
 }
 
 /// The hash of a file that was compiled. The compiler lists no file that the assembler reads, and a device has no content that stays.
@@ -667,7 +695,17 @@ mod tests {
         let objects = ["old.governor", "new.governor"].map(|name| cache.path().join(name));
         objects.iter().for_each(|path| write_entry(path, b"object").unwrap());
         age(&objects[0]);
-        remove_left_over(cache.path());
+        let left = [cache.path().join(".tmpfolder"), cache.path().join(".tmpfile")];
+        fs::create_dir(&left[0]).unwrap();
+        fs::write(left[0].join("governor.i"), b"").unwrap();
+        fs::write(&left[1], b"").unwrap();
+        remove_left_over(cache.path(), DAY);
+        assert!(left.iter().all(|path| path.exists()), "a compiler may be busy");
+        #[expect(clippy::disallowed_methods, reason = "as above")]
+        let hours_ago = SystemTime::now() - 2 * LEFT;
+        left.iter().for_each(|path| fs::File::open(path).unwrap().set_modified(hours_ago).unwrap());
+        remove_left_over(cache.path(), LEFT);
+        assert!(!left.iter().any(|path| path.exists()));
         assert!(!unused.exists() && used.join("a/teo.c").exists());
         assert_eq!(objects.map(|path| path.exists()), [false, true]);
     }

@@ -86,6 +86,51 @@ fn no_word_of_a_file_elsewhere_is_shown() {
     assert!(!said.contains("SECRET") && said.contains("neither next to the governor"), "{said}");
 }
 
+/// A path that begins in idlewise's headers and leads out of them is no header of idlewise's.
+#[test]
+fn a_path_out_of_the_headers_is_refused() {
+    let elsewhere = tempfile::NamedTempFile::new().unwrap();
+    let shown = elsewhere.path().canonicalize().unwrap();
+    for text in ["#define A 1\n", "int x = OTHERSECRET;\n", "#TOPSECRET\n", "#error TOPSECRET\n"] {
+        fs::write(elsewhere.path(), text).unwrap();
+        let up = "/..".repeat(40);
+        let top = format!("#include <linux{up}{}>", shown.display());
+        let bench = Bench::new();
+        let path = bench.file("mine.c", &Parts { top: &top, ..Parts::default() }.text());
+        let said = bench.find(&path, "").unwrap_err().to_string();
+        assert!(said.contains(shown.to_str().unwrap()) && said.contains("neither next to"), "{said}");
+        assert!(!said.contains("SECRET") && !said.contains(".."), "{said}");
+    }
+}
+
+/// A compiler quotes the file that `#line` names.
+#[test]
+fn a_file_that_a_line_claims_to_be_in_is_not_read() {
+    let bench = Bench::new();
+    let other = bench.file("other", "TOPSECRET\n");
+    let top = format!("#line 1 \"{}\"\n#warning one\n#line 1 \"a: error: b\"\n#error two\n", other.display());
+    let path = bench.file("mine.c", &Parts { top: &top, ..Parts::default() }.text());
+    let said = bench.find(&path, "").unwrap_err().to_string();
+    assert!(said.contains("two") && !said.contains("SECRET"), "{said}");
+}
+
+/// Code for a later compilation, its options, and libraries stand in sections of an object.
+#[test]
+fn an_object_does_not_choose_what_the_linker_runs() {
+    for name in [".gnu.lto_.opts", ".gnu.offload_lto_.opts", ".gnu.lto_main.0.1f", ".llvm.lto", ".deplibs"] {
+        let top = format!("__asm__(\".section {name},\\\"e\\\",@progbits\\n.string \\\"-v\\\"\\n.text\");");
+        let words = ["mine.c", &format!("a section `{name}`, which chooses what the linker runs")];
+        not_compiled(&Parts { top: &top, ..Parts::default() }.text(), &words);
+    }
+    let top = "__asm__(\".section mine,\\\"\\\",@0x6fff4c04\\n.string \\\"m\\\"\\n.text\");";
+    not_compiled(&Parts { top, ..Parts::default() }.text(), &["a section `mine`, which chooses"]);
+    // A compiler that is called with it in CC makes such sections of C.
+    let bench = Bench::new();
+    let path = bench.file("mine.c", &Parts { select: "return 1;", ..Parts::default() }.text());
+    let governor = Governor::open_in(&of_path(&path), &bench.workshop().with_compiler("cc -flto")).unwrap();
+    assert_eq!(run(&governor, 1).unwrap(), [(1, true); 2]);
+}
+
 /// A header that was compiled before is in no list of files, and may hold anything.
 #[test]
 fn a_precompiled_header_is_not_taken() {
@@ -249,13 +294,20 @@ fn files_beside_the_governor_are_found() {
 fn an_object_that_is_kept_needs_no_compiler() {
     let bench = Bench::new();
     let path = bench.file("mine.c", &Parts { select: "return 1;", ..Parts::default() }.text());
-    let log = bench.folder.path().join("calls");
-    let script = format!("#!/bin/sh\necho call >>'{}'\nexec cc \"$@\"\n", log.display());
+    // A compiler may write to no other file than its own: it counts calls by connections.
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    server.set_nonblocking(true).unwrap();
+    let port = server.local_addr().unwrap().port();
+    let script = format!("#!/bin/bash\nexec 3<>/dev/tcp/127.0.0.1/{port} 3>&-\nexec cc \"$@\"\n");
     let compiler = bench.file("compiler", &script);
     fs::set_permissions(&compiler, fs::Permissions::from_mode(0o755)).unwrap();
     let cache = bench.folder.path().join("cache");
     let workshop = || bench.workshop().with_cache(&cache).with_compiler(compiler.to_str().unwrap());
-    let calls = || fs::read_to_string(&log).unwrap_or_default().lines().count();
+    let made = std::cell::Cell::new(0);
+    let calls = || {
+        made.set(made.get() + server.incoming().map_while(Result::ok).count());
+        made.get()
+    };
     let find = || Governor::open_in(&of_path(&path), &workshop()).unwrap();
     let first = find();
     assert_eq!(calls(), 4, "to see what it includes, to compile the shim and it, and to link");
