@@ -27,7 +27,7 @@ pub struct CheckReport {
     pub governor: String,
     /// The C file that the user named.
     pub file: Option<String>,
-    /// XXH3-128 of that file and the headers next to it.
+    /// SHA-256 of that file and the headers next to it.
     pub source_hash: Option<String>,
     pub seed: u64,
     /// How many decisions were checked.

@@ -61,7 +61,7 @@ fn a_mail_is_plain_text_of_76_columns() {
         assert!(line.is_ascii() && line.chars().count() <= 76, "{line}");
     }
     for part in
-        [" base", " +1 ", " +2 ", " +3 ", "cpuidle: patient: Add a remark", "input (XXH3): patient +2 "]
+        [" base", " +1 ", " +2 ", " +3 ", "cpuidle: patient: Add a remark", "input (SHA-256): patient +2"]
     {
         assert!(mail.contains(part), "no {part:?} in {mail}");
     }

@@ -308,16 +308,20 @@ fn neither_does_a_result_that_is_asked_again() {
             assert!(code == Some(2) && said.contains("no hash"), "{said}");
         }
         let mut wrong = result.clone();
-        wrong["foreign"][0]["hash"] = "0".repeat(32).into();
+        wrong["foreign"][0]["hash"] = "0".repeat(64).into();
         wrong["foreign"][0]["sources"] = Value::Array(Vec::new());
         let mut other = result.clone();
-        other["foreign"][0]["sources"][0]["hash"] = "0".repeat(32).into();
+        other["foreign"][0]["sources"][0]["hash"] = "0".repeat(64).into();
         mail.write("mail/good.c", "");
         let mut elsewhere = result.clone();
         elsewhere["foreign"][0]["sources"][0]["file"] = "good.c".into();
         elsewhere["foreign"][0]["sources"][0]["hash"] =
-            "99aa06d3014798d86001c324468d497f".into();
-        for forged in [&wrong, &other, &elsewhere] {
+            "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855".into();
+        // As results of older versions have them.
+        let mut old = result.clone();
+        old["foreign"][0]["hash"] = "0".repeat(32).into();
+        old["foreign"][0]["sources"][0]["hash"] = "0".repeat(32).into();
+        for forged in [&wrong, &other, &elsewhere, &old] {
             let (code, said) = again(forged, &["--trust", "evil.c"]);
             assert!(code == Some(2) && said.contains("has changed since"), "{said}");
         }

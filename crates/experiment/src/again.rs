@@ -7,11 +7,10 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use idlewise_governor::{Governor, GovernorSource, Offered, Spec, expand};
+use idlewise_governor::{Governor, GovernorSource, Hash, Offered, Spec, expand};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use xxhash_rust::xxh3::xxh3_128;
 
 use crate::error::{ExperimentError, NamedBy};
 use crate::simulate::SimulateRequest;
@@ -223,17 +222,14 @@ impl<R: NamesGovernors> RecordedRequest<R> {
             return Err(ExperimentError::Untrusted { path: path.to_owned(), by: NamedBy::Result });
         }
         let head = self.head(path)?;
-        let Some(own) = head.sources.first() else {
-            let then =
-                || format!("{:032x}", xxh3_128(&hash_of(Path::new(path)).unwrap_or_default().to_le_bytes()));
-            return if head.hash == then() { Ok(()) } else { Err(changed(&head.governor, path)) };
-        };
+        let Some(own) = head.sources.first() else { return Err(changed(&head.governor, path)) };
         let canonical = Path::new(path).canonicalize().ok();
         if canonical.is_none() || canonical != Path::new(&own.file).canonicalize().ok() {
             return Err(changed(&head.governor, path));
         }
         for source in &head.sources {
-            if hash_of(Path::new(&source.file)).map(|h| format!("{h:032x}")) != Some(source.hash.clone()) {
+            let now = idlewise_files::read(Path::new(&source.file)).map(|text| Hash::of(&text).to_string());
+            if now.ok().as_ref() != Some(&source.hash) {
                 return Err(changed(&head.governor, &source.file));
             }
         }
@@ -256,8 +252,4 @@ impl<R: NamesGovernors> RecordedRequest<R> {
 
 fn changed(governor: &str, file: &str) -> ExperimentError {
     ExperimentError::Changed { governor: governor.to_owned(), file: file.to_owned() }
-}
-
-fn hash_of(path: &Path) -> Option<u128> {
-    idlewise_files::read(path).ok().map(|text| xxh3_128(&text))
 }

@@ -40,7 +40,9 @@ pub enum ExperimentError {
     )]
     NoHash { path: String },
     /// A C file is not what a result was made with.
-    #[error("governor {governor} has changed since: {file} is not what the result was made with")]
+    #[error(
+        "governor {governor} has changed since: {file} is not what the result was made with, by its SHA-256; make a new result without --again"
+    )]
     Changed {
         /// The governor, as the result names it.
         governor: String,

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use idlewise_model::near;
-use xxhash_rust::xxh3::xxh3_128;
 
 use crate::build::Build;
 use crate::catalog::{GovernorInfo, catalog, find};
 use crate::child::Bounds;
+use crate::hash::Hash;
 use crate::kernel_tree::{Version, label};
 use crate::of_caller::{CallerGovernor, offered};
 use crate::source::{GovernorSource, SourceFile};
@@ -338,7 +338,7 @@ impl Governor {
         }
     }
 
-    /// The files of [`Governor::sources`] with the XXH3-128 of each.
+    /// The files of [`Governor::sources`] with the SHA-256 of each.
     #[must_use]
     pub fn source_hashes(&self) -> Vec<(PathBuf, String)> {
         match &self.origin {
@@ -350,15 +350,13 @@ impl Governor {
         }
     }
 
-    /// XXH3-128 of a foreign one's source and the headers beside it.
+    /// SHA-256 of a foreign one's source and the headers beside it.
     #[must_use]
     pub fn source_hash(&self) -> Option<String> {
         match &self.origin {
             Origin::Ours(..) => None,
-            Origin::Foreign(foreign) => Some(format!("{:032x}", foreign.made.hash())),
-            Origin::Caller(own) => {
-                own.source().map(|(_, text)| format!("{:032x}", xxh3_128(text.as_bytes())))
-            }
+            Origin::Foreign(foreign) => Some(foreign.made.hash().to_string()),
+            Origin::Caller(own) => own.source().map(|(_, text)| Hash::of(text.as_bytes()).to_string()),
         }
     }
 
@@ -376,12 +374,12 @@ impl Governor {
         }
     }
 
-    /// XXH3-128 of the compiled code that decides, whatever it is called and its parameters are.
+    /// The first half of the SHA-256 of the compiled code that decides, whatever it is called and its parameters are.
     ///
     /// # Errors
     /// As [`Governor::open`], of a foreign one.
     pub fn object_hash(&self) -> Result<u128, GovernorError> {
-        Ok(xxhash_rust::xxh3::xxh3_128(&self.object(false)?))
+        Ok(Hash::of(&self.object(false)?).short())
     }
 
     /// What a foreign one may take.

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use xxhash_rust::xxh3::xxh3_128;
+use crate::hash::Hash;
 
 include!(concat!(env!("OUT_DIR"), "/shim.rs"));
 include!(concat!(env!("OUT_DIR"), "/sources.rs"));
@@ -60,18 +60,18 @@ pub(crate) fn folders() -> Vec<&'static Path> {
 }
 
 /// Tells this shim from another.
-pub(crate) fn hash() -> u128 {
+pub(crate) fn hash() -> Hash {
     hash_of(&SHIM)
 }
 
-fn hash_of(files: &[(&str, &str)]) -> u128 {
+fn hash_of(files: &[(&str, &str)]) -> Hash {
     let all: String = files.iter().flat_map(|(name, text)| [*name, "\0", *text, "\0"]).collect();
-    xxh3_128(all.as_bytes())
+    Hash::of(all.as_bytes())
 }
 
 /// Puts the files below `folder`, where a compiler finds them; those that are there as they should be are left alone.
 pub(crate) fn unpack(folder: &Path) -> io::Result<PathBuf> {
-    unpack_files(&SHIM, folder.join(format!("shim-{:032x}", hash())))
+    unpack_files(&SHIM, folder.join(format!("shim-{}", hash())))
 }
 
 /// The text of one of our own governors.
@@ -81,7 +81,7 @@ pub(crate) fn governor(id: &str) -> Option<&'static str> {
 
 /// The same of the sources of our own governors.
 pub(crate) fn unpack_governors(folder: &Path) -> io::Result<PathBuf> {
-    unpack_files(&SOURCES, folder.join(format!("governors-{:032x}", hash_of(&SOURCES))))
+    unpack_files(&SOURCES, folder.join(format!("governors-{}", hash_of(&SOURCES))))
 }
 
 /// Puts `files`, by their paths, below `to`, whole or not at all; those that are there as they should be are left alone.

@@ -10,11 +10,11 @@ use std::time::{Duration, SystemTime};
 
 use object::elf::SectionType;
 use object::{Object as _, ObjectSection as _, SectionFlags};
-use xxhash_rust::xxh3::xxh3_128;
 
 use crate::build::Build;
 use crate::child::Bounds;
 use crate::diagnostics::{Problem, problems};
+use crate::hash::Hash;
 use crate::kernel_tree::Version;
 use crate::paths::{LARGEST, is_inside, without_dots};
 use crate::toolchain::{BUSY, Toolchain};
@@ -54,7 +54,7 @@ pub struct Workshop {
 }
 
 /// A file and the hash of its content.
-type Hashed = (PathBuf, u128);
+type Hashed = (PathBuf, Hash);
 
 /// A foreign governor's object and what it was made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,13 +68,15 @@ pub(crate) struct Made {
 
 impl Made {
     /// Tells this source from another.
-    pub(crate) fn hash(&self) -> u128 {
-        let mut all: Vec<u8> = self.files.iter().flat_map(|(_, hash)| hash.to_le_bytes()).collect();
+    pub(crate) fn hash(&self) -> Hash {
+        let mut all: Vec<u8> = self.files.len().to_le_bytes().to_vec();
+        all.extend(self.files.iter().flat_map(|(_, hash)| hash.0));
         for (path, hash) in &self.headers {
             all.extend(path.file_name().into_iter().flat_map(OsStr::as_encoded_bytes));
-            all.extend_from_slice(&hash.to_le_bytes());
+            all.push(0);
+            all.extend_from_slice(&hash.0);
         }
-        xxh3_128(&all)
+        Hash::of(&all)
     }
 
     /// The files that it was made of, itself first.
@@ -84,11 +86,7 @@ impl Made {
 
     /// These files, and the headers that it could include, with the hashes of their content.
     pub(crate) fn source_hashes(&self) -> Vec<(PathBuf, String)> {
-        self.files
-            .iter()
-            .chain(&self.headers)
-            .map(|(path, hash)| (path.clone(), format!("{hash:032x}")))
-            .collect()
+        self.files.iter().chain(&self.headers).map(|(path, hash)| (path.clone(), hash.to_string())).collect()
     }
 }
 
@@ -233,7 +231,7 @@ impl Workshop {
             let size = text.len().to_le_bytes();
             [path.as_bytes(), b"\0", &size, *text].iter().for_each(|part| all.extend_from_slice(part));
         }
-        let folder = self.cache().map_err(wrong)?.join(format!("tree-{:032x}", xxh3_128(&all)));
+        let folder = self.cache().map_err(wrong)?.join(format!("tree-{}", Hash::of(&all)));
         let shown = folder.display().to_string();
         let kept = shim::unpack_files(files, folder).and_then(|folder| used_now(&folder).map(|()| folder));
         kept.map_err(|e| wrong(format!("{shown}: {e}")))
@@ -348,7 +346,7 @@ fn extra_flags(source: &Source<'_>, build: Build, shim: &Path) -> Vec<OsString> 
 }
 
 /// One entry for each file, kernel, compiler and what the preprocessor makes of the file, of which `text` is the hash.
-fn entry_name(source: &Source<'_>, extra: &[OsString], toolchain: &Toolchain, text: u128) -> String {
+fn entry_name(source: &Source<'_>, extra: &[OsString], toolchain: &Toolchain, text: Hash) -> String {
     use std::os::unix::ffi::OsStrExt as _;
     let mut key: Vec<u8> = Vec::new();
     let flags = extra.iter().map(|flag| flag.as_bytes());
@@ -361,25 +359,25 @@ fn entry_name(source: &Source<'_>, extra: &[OsString], toolchain: &Toolchain, te
         key.extend_from_slice(part);
         key.push(0);
     }
-    key.extend_from_slice(&shim::hash().to_le_bytes());
+    key.extend_from_slice(&shim::hash().0);
     key.extend_from_slice(ENTRIES);
-    key.extend_from_slice(&text.to_le_bytes());
+    key.extend_from_slice(&text.0);
     let stem = source.file.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
     let stem: String = stem.chars().take(40).collect();
-    format!("{stem}-{:032x}.governor", xxh3_128(&key))
+    format!("{stem}-{}.governor", Hash::of(&key))
 }
 
 /// An entry is the hash of what follows, and that: no half-written or damaged file passes for an object.
 fn read_entry(path: &Path) -> Option<Vec<u8>> {
     let bytes = fs::read(path).ok()?;
-    let (hash, object) = bytes.split_first_chunk::<16>()?;
-    (xxh3_128(object).to_le_bytes() == *hash).then(|| object.to_vec())
+    let (hash, object) = bytes.split_first_chunk::<32>()?;
+    (Hash::of(object).0 == *hash).then(|| object.to_vec())
 }
 
 /// Whole or not at all, whoever else writes the same entry.
 fn write_entry(path: &Path, object: &[u8]) -> io::Result<()> {
     let mut file = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))?;
-    file.write_all(&xxh3_128(object).to_le_bytes())?;
+    file.write_all(&Hash::of(object).0)?;
     file.write_all(object)?;
     file.persist(path).map_err(|e| e.error)?;
     Ok(())
@@ -430,14 +428,14 @@ struct Bench<'a> {
 
 impl Bench<'_> {
     /// The hash of what the preprocessor makes of the source, and the user's files that it read: the source first.
-    fn preprocess(&self) -> Result<(u128, Vec<Hashed>), GovernorError> {
+    fn preprocess(&self) -> Result<(Hash, Vec<Hashed>), GovernorError> {
         let (to, list) = (self.folder.join("governor.i"), self.folder.join("depends"));
         let (mut text, mut files) = (Vec::new(), Vec::<Hashed>::new());
         for file in self.source.files() {
             let mut flags = self.extra.to_vec();
             flags.extend(["-E".into(), "-MD".into(), "-MF".into(), list.clone().into()]);
             self.call(&command::compile(shim::flags(), self.shim, file, &flags, &to))?;
-            text.extend(xxh3_128(&self.written(&to)?).to_le_bytes());
+            text.extend(Hash::of(&self.written(&to)?).0);
             for path in [file.to_owned()].into_iter().chain(self.listed(&list)?) {
                 if !files.iter().any(|(known, _)| *known == path)
                     && !is_inside(&path, &self.shim.join("include"))
@@ -453,7 +451,7 @@ impl Bench<'_> {
                 }
             }
         }
-        Ok((xxh3_128(&text), files))
+        Ok((Hash::of(&text), files))
     }
 
     /// The object. The assembler may read `files` and what the compiler wrote: it is an error where it reads something else.
@@ -501,10 +499,10 @@ impl Bench<'_> {
     /// All of the shim that a governor may call, as one object, which is kept.
     fn shim_object(&self) -> Result<PathBuf, GovernorError> {
         let (more, files) = self.build.shim_files();
-        let mut key = [&shim::hash().to_le_bytes()[..], ENTRIES].concat();
+        let mut key = [&shim::hash().0[..], ENTRIES].concat();
         key.extend_from_slice(self.toolchain.identity.as_bytes());
         files.iter().for_each(|file| key.extend_from_slice(file.as_bytes()));
-        let entry = self.cache.join(format!("shim-{:032x}.object", xxh3_128(&key)));
+        let entry = self.cache.join(format!("shim-{}.object", Hash::of(&key)));
         let to = self.folder.join("shim.o");
         let io_error = |e: io::Error| self.source.wrong(format!("{}: {e}", entry.display()));
         if let Some(object) = read_entry(&entry) {
@@ -590,7 +588,7 @@ fn headers_next_to(source: &Source<'_>, files: &[Hashed]) -> io::Result<Vec<Hash
         .collect();
     found.sort();
     found.dedup();
-    found.into_iter().map(|path| Ok((path.clone(), xxh3_128(&fs::read(path)?)))).collect()
+    found.into_iter().map(|path| Ok((path.clone(), Hash::of(&fs::read(path)?)))).collect()
 }
 
 /// The first section of an object in which a linker looks for options, libraries or code to compile. Every call of the compiler has
@@ -610,7 +608,7 @@ fn section_of_options(object: &[u8]) -> Option<String> {
 }
 
 /// The hash of a file that was compiled. The compiler lists no file that the assembler reads, and a device has no content that stays.
-fn hash_of_input(path: &Path) -> io::Result<u128> {
+fn hash_of_input(path: &Path) -> io::Result<Hash> {
     let wrong = |what: &str| io::Error::other(format!("{}: {what}", path.display()));
     if !fs::metadata(path)?.is_file() {
         return Err(wrong("only files can be compiled"));
@@ -623,7 +621,7 @@ fn hash_of_input(path: &Path) -> io::Result<u128> {
             )));
         }
     }
-    Ok(xxh3_128(&text))
+    Ok(Hash::of(&text))
 }
 
 /// Whether `text` has an assembler's `directive` with a name in quotes, as it stands in a string of C.

@@ -189,6 +189,28 @@ fn a_header_that_appears_later_is_seen() {
     assert_ne!(bench.find(&path, "").unwrap().source_hashes(), before);
 }
 
+/// Two words that meet their part of XXH3's secret add what is next to it to the hash, in any order: who writes one file can write
+/// another with the same hash.
+#[test]
+fn files_that_a_hash_for_tables_confuses_are_told_apart() {
+    let bench = Bench::new();
+    let hash = |first: &[u8; 4], second: &[u8; 4]| {
+        let mut text = b"/* a governor ".to_vec();
+        text.resize(128, b'.');
+        text.extend([&b"\xde\xd4\x6d\xe9"[..], first, b"\n#define STATE 0 /* */\n/* "].concat());
+        text.resize(768, b'.');
+        text.extend([&b"\xa8\xfa\x76\x3f"[..], second, b"\n#define STATE 1\n/* */\n"].concat());
+        text.extend([b"/* ", &[b'.'; 400][..], b" */\n"].concat());
+        text.extend(Parts { select: "return STATE;", ..Parts::default() }.text().bytes());
+        let path = bench.file("mine.c", "");
+        fs::write(&path, text).unwrap();
+        let governor = bench.find(&path, "").unwrap();
+        (run(&governor, 1).unwrap()[0].0, governor.source_hash().unwrap())
+    };
+    let (one, other) = (hash(b"    ", b"*/  "), hash(b"*/  ", b"    "));
+    assert!(one.0 != other.0 && one.1 != other.1 && one.1.len() == 64, "{one:?} {other:?}");
+}
+
 #[test]
 fn what_is_missing_is_named_with_its_line() {
     let text = Parts { top: "#include <linux/no_such.h>", ..Parts::default() }.text();

@@ -185,7 +185,7 @@ fn it_is_foreign_and_not_compiled() {
     let governor = recent(("", 0));
     assert!(governor.is_foreign() && governor.built(Build::Sanitized).is_err());
     assert_eq!(governor.given_file().as_deref(), Some("recent.py"));
-    assert_eq!(governor.source_hash().map(|hash| hash.len()), Some(32));
+    assert_eq!(governor.source_hash().map(|hash| hash.len()), Some(64));
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub struct ForeignHead {
     pub file: String,
     /// Version of the kernel tree around the file.
     pub kernel: Option<String>,
-    /// XXH3-128 of the file and the headers beside it.
+    /// SHA-256 of the file and the headers beside it.
     pub hash: String,
     /// The file and these headers, each with its own hash.
     #[serde(default)]
@@ -38,7 +38,7 @@ pub struct ForeignHead {
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct SourceHead {
     pub file: String,
-    /// XXH3-128 of it.
+    /// SHA-256 of it.
     pub hash: String,
 }
 

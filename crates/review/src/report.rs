@@ -169,7 +169,7 @@ pub struct Row {
     pub same_as: Option<String>,
     /// Why it is not judged, or on some recordings only.
     pub problem: Option<Problem>,
-    /// XXH3-128 of its source and the headers that it includes.
+    /// SHA-256 of its source and the headers that it includes.
     pub source_hash: Option<String>,
     /// Violations of what every governor must keep.
     pub check: Option<RowCheck>,

@@ -33,9 +33,11 @@ impl Provenance {
             Line::plain(concat!("idlewise ", env!("CARGO_PKG_VERSION"))),
             Line::plain(format!("command: {}", self.command)),
         ];
-        out.extend(
-            self.inputs.iter().map(|(name, hash)| Line::plain(format!("input (XXH3): {name} {hash}"))),
-        );
+        out.extend(self.inputs.iter().map(|(name, hash)| {
+            // Sources have the longer one.
+            let kind = if hash.len() == 64 { "SHA-256" } else { "XXH3" };
+            Line::plain(format!("input ({kind}): {name} {hash}"))
+        }));
         out
     }
 }
