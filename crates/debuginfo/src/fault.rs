@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the sanitizers found, from the log of an object (`governors/shim/sanitizer.c`).
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::dwarf;
@@ -15,6 +17,12 @@ pub enum FaultKind {
     /// Memory of another CPU, or of all CPUs.
     OtherCpu,
 }
+
+/// So many files and rows of line tables are read; kernels' governors have some ten, and some thousand.
+const FILES: usize = 1 << 12;
+const ROWS: usize = 1 << 20;
+/// No path of a file, or of its folder, is longer, bytes (`PATH_MAX`).
+const LONGEST_NAME: usize = 4096;
 
 /// A fault of the code, found while it ran.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -69,25 +77,29 @@ impl Lines {
         let file = object::File::parse(bytes).ok()?;
         let dwarf = dwarf::of(&file)?;
         let mut lines = Self::default();
-        let mut units = dwarf.units();
-        while let Ok(Some(header)) = units.next() {
-            let Some(unit) = dwarf.unit(header).ok() else { continue };
+        let mut left = ROWS;
+        // Which of `lines.files` a unit's file is, by their numbers.
+        let mut files: BTreeMap<(usize, u64), Option<usize>> = BTreeMap::new();
+        for (number, unit) in dwarf::units(&dwarf).enumerate() {
             let Some(program) = unit.line_program.clone() else { continue };
             let mut rows = program.rows();
             while let Ok(Some((header, row))) = rows.next_row() {
-                let name = row.file(header).and_then(|f| {
-                    let text =
-                        |value| Some(dwarf.attr_string(&unit, value).ok()?.to_string_lossy().into_owned());
-                    let folder = f.directory(header).and_then(text).unwrap_or_default();
-                    Some(format!("{folder}/{}", text(f.path_name())?))
+                left = left.checked_sub(1).filter(|_| files.len() <= FILES)?;
+                let at = *files.entry((number, row.file_index())).or_insert_with(|| {
+                    let text = |value| {
+                        let text =
+                            dwarf.attr_string(&unit, value).ok().filter(|text| text.len() <= LONGEST_NAME)?;
+                        Some(text.to_string_lossy().into_owned())
+                    };
+                    let file = row.file(header)?;
+                    let folder = file.directory(header).and_then(text).unwrap_or_default();
+                    lines.files.push(format!("{folder}/{}", text(file.path_name())?));
+                    Some(lines.files.len() - 1)
                 });
-                let number = row.line().and_then(|l| u32::try_from(l.get()).ok());
-                let (Some(name), Some(number)) = (name, number) else { continue };
-                let at = lines.files.iter().position(|f| *f == name).unwrap_or_else(|| {
-                    lines.files.push(name);
-                    lines.files.len() - 1
-                });
-                lines.rows.push((row.address(), number, at));
+                let line = row.line().and_then(|l| u32::try_from(l.get()).ok());
+                if let (Some(at), Some(line)) = (at, line) {
+                    lines.rows.push((row.address(), line, at));
+                }
             }
         }
         lines.rows.sort_unstable();

@@ -16,8 +16,15 @@ type Die<'a> = DebuggingInformationEntry<Bytes<'a>>;
 const DEPTH: usize = 16;
 /// No governor's array is longer, and no variable of it has more values.
 const ELEMENTS: u64 = 65_536;
-/// So many types are followed in an object: those of kernels' governors have some hundred.
-const TYPES: u32 = 1 << 18;
+/// All variables of an object together have no more values, and no more bytes.
+const VALUES: u64 = 2 * ELEMENTS;
+const BYTES: usize = 1 << 24;
+/// So many attributes, and bytes of names, are read in an object: those of kernels' governors have some thousand.
+const WORK: u64 = 1 << 22;
+/// No name is longer, bytes.
+const LONGEST_NAME: usize = 255;
+/// No number is larger, bytes.
+const LARGEST_NUMBER: usize = 8;
 /// The section of the image of a fresh CPU (`governors/shim/include/linux/percpu.h`).
 const PER_CPU: &str = "idlewise_percpu";
 /// Names of the shim's own variables begin so.
@@ -113,6 +120,11 @@ impl Shape {
         }
     }
 
+    /// How many bytes are read to show it.
+    fn bytes(&self) -> usize {
+        if matches!(self, Self::Other { .. }) { 0 } else { self.size() }
+    }
+
     /// How many values reading it makes, of parts and of wholes.
     fn values(&self) -> u64 {
         match self {
@@ -149,7 +161,7 @@ impl Shape {
             }
             Self::Array { element, count } => {
                 let step = element.size();
-                let at = |i: usize| bytes.get(i * step..).unwrap_or_default();
+                let at = |i: usize| i.checked_mul(step).and_then(|at| bytes.get(at..)).unwrap_or_default();
                 Some(Value::Array((0..*count).map(|i| element.read(at(i))).collect()))
             }
             Self::Other { .. } => None,
@@ -176,7 +188,7 @@ impl Place {
             Shape::Struct { fields, .. } => fields.iter().find_map(|f| f.number(names, index))?,
             Shape::Array { element, count } if index < *count => {
                 let element = Self { name: self.name.clone(), at: 0, shape: (**element).clone() };
-                element.number(names, 0)?.moved_to_element(index, element.size())?
+                element.number(names, 0)?.moved_to_element(index, element.shape.size())?
             }
             _ => return None,
         };
@@ -210,10 +222,10 @@ impl Place {
         Self { at, ..self.clone() }
     }
 
-    /// How many bytes it takes.
+    /// How many bytes are read to show it.
     #[must_use]
-    pub fn size(&self) -> usize {
-        self.shape.size()
+    pub fn bytes(&self) -> usize {
+        self.shape.bytes()
     }
 }
 
@@ -256,11 +268,14 @@ impl Layout {
         let dwarf = dwarf::of(&file)?;
         let (start, size) = file.section_by_name(PER_CPU).map(|s| (s.address(), s.size()))?;
         let mut layout = Self { per_cpu_address: start, ..Self::default() };
-        let left = Cell::new(TYPES);
-        let mut units = dwarf.units();
-        while let Ok(Some(header)) = units.next() {
-            let Ok(unit) = dwarf.unit(header) else { continue };
+        let left = Cell::new(WORK);
+        let (mut values, mut bytes) = (0, 0_usize);
+        for unit in dwarf::units(&dwarf) {
             for (name, address, shape) in variables(&dwarf, &unit, Reach { depth: DEPTH, left: &left }) {
+                values += shape.values();
+                bytes = bytes.saturating_add(shape.bytes());
+                let few = values <= VALUES && bytes <= BYTES;
+                let shape = if few { shape } else { Shape::Other { size: shape.size() } };
                 let place = |at| Place { name: name.clone(), at, shape: shape.clone() };
                 match address.checked_sub(start).filter(|offset| *offset < size) {
                     Some(offset) => layout.per_cpu.push(place(offset)),
@@ -280,17 +295,19 @@ impl Layout {
 fn variables(dwarf: &Dwarf<'_>, unit: &Unit<Bytes<'_>>, reach: Reach<'_>) -> Vec<(String, u64, Shape)> {
     let mut found = Vec::new();
     let mut entries = unit.entries();
-    while let Ok(Some(die)) = entries.next_dfs() {
+    while let Ok(Some(die)) = entries.next_dfs()
+        && reach.read(die).is_some()
+    {
         if die.tag() != gimli::DW_TAG_variable {
             continue;
         }
         let Some(address) = address(unit, die) else { continue };
         let described = origin(unit, die).unwrap_or_else(|| die.clone());
-        let (Some(name), Some(r#type)) = (name(dwarf, unit, &described), type_of(&described)) else {
+        let (Some(name), Some(r#type)) = (name(dwarf, unit, &described, reach), type_of(&described)) else {
             continue;
         };
         if !name.starts_with(SHIM)
-            && is_memory(dwarf, unit, r#type)
+            && is_memory(dwarf, unit, r#type, reach)
             && let Some(shape) = shape(dwarf, unit, r#type, reach)
         {
             found.push((name, address, shape));
@@ -300,10 +317,10 @@ fn variables(dwarf: &Dwarf<'_>, unit: &Unit<Bytes<'_>>, reach: Reach<'_>) -> Vec
 }
 
 /// Whether variables of this type remember anything: not constants, nor the governor's own table of functions.
-fn is_memory(dwarf: &Dwarf<'_>, unit: &Unit<Bytes<'_>>, r#type: UnitOffset) -> bool {
+fn is_memory(dwarf: &Dwarf<'_>, unit: &Unit<Bytes<'_>>, r#type: UnitOffset, reach: Reach<'_>) -> bool {
     let Ok(die) = unit.entry(r#type) else { return false };
     die.tag() != gimli::DW_TAG_const_type
-        && name(dwarf, unit, &die).is_none_or(|name| name != "cpuidle_governor")
+        && name(dwarf, unit, &die, reach).is_none_or(|name| name != "cpuidle_governor")
 }
 
 fn address(unit: &Unit<Bytes<'_>>, die: &Die<'_>) -> Option<u64> {
@@ -324,9 +341,11 @@ fn origin<'a>(unit: &Unit<Bytes<'a>>, die: &Die<'a>) -> Option<Die<'a>> {
     }
 }
 
-fn name(dwarf: &Dwarf<'_>, unit: &Unit<Bytes<'_>>, die: &Die<'_>) -> Option<String> {
+fn name(dwarf: &Dwarf<'_>, unit: &Unit<Bytes<'_>>, die: &Die<'_>, reach: Reach<'_>) -> Option<String> {
+    reach.read(die)?;
     let name = dwarf.attr_string(unit, die.attr_value(gimli::DW_AT_name)?).ok()?;
-    Some(name.to_string_lossy().into_owned())
+    reach.spend(name.len())?;
+    (name.len() <= LONGEST_NAME).then(|| name.to_string_lossy().into_owned())
 }
 
 fn type_of(die: &Die<'_>) -> Option<UnitOffset> {
@@ -341,37 +360,49 @@ fn type_of(die: &Die<'_>) -> Option<UnitOffset> {
 struct Reach<'a> {
     /// How many levels deeper.
     depth: usize,
-    /// How many types more, in the whole object.
-    left: &'a Cell<u32>,
+    /// What is left of [`WORK`], in the whole object.
+    left: &'a Cell<u64>,
 }
 
 impl Reach<'_> {
     fn deeper(self) -> Option<Self> {
-        self.left.set(self.left.get().checked_sub(1)?);
         Some(Self { depth: self.depth.checked_sub(1)?, ..self })
+    }
+
+    /// Counts an entry that was read; nothing where that was one too many.
+    fn read(self, die: &Die<'_>) -> Option<()> {
+        self.spend(1 + die.attrs().len())
+    }
+
+    fn spend(self, work: usize) -> Option<()> {
+        let left = self.left.get().checked_sub(work as u64);
+        self.left.set(left.unwrap_or(0));
+        left.map(drop)
     }
 }
 
 fn shape(dwarf: &Dwarf<'_>, unit: &Unit<Bytes<'_>>, at: UnitOffset, reach: Reach<'_>) -> Option<Shape> {
     let reach = reach.deeper()?;
     let die = unit.entry(at).ok()?;
+    reach.read(&die)?;
     let size = number(&die, gimli::DW_AT_byte_size).and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
     Some(match die.tag() {
         gimli::DW_TAG_base_type => base(&die, size),
-        gimli::DW_TAG_enumeration_type => Shape::Number { size, signed: is_signed(dwarf, unit, &die, reach) },
+        gimli::DW_TAG_enumeration_type if size <= LARGEST_NUMBER => {
+            Shape::Number { size, signed: is_signed(dwarf, unit, &die, reach) }
+        }
         gimli::DW_TAG_typedef
         | gimli::DW_TAG_const_type
         | gimli::DW_TAG_volatile_type
         | gimli::DW_TAG_atomic_type => return shape(dwarf, unit, type_of(&die)?, reach),
-        gimli::DW_TAG_structure_type => {
-            Shape::Struct { size, fields: fields(dwarf, unit, at, reach) }.bounded()
-        }
+        gimli::DW_TAG_structure_type => fields(dwarf, unit, at, reach)
+            .map_or(Shape::Other { size }, |fields| Shape::Struct { size, fields }),
         gimli::DW_TAG_array_type => {
             let mut shape = shape(dwarf, unit, type_of(&die)?, reach)?;
-            for count in dimensions(unit, at).into_iter().rev() {
-                shape = Shape::Array { element: Box::new(shape), count };
+            for count in dimensions(unit, at, reach)?.into_iter().rev() {
+                shape = Shape::Array { element: Box::new(shape), count }.bounded();
             }
-            shape.bounded()
+            shape
         }
         gimli::DW_TAG_pointer_type => {
             Shape::Other { size: if size == 0 { size_of::<usize>() } else { size } }
@@ -391,6 +422,7 @@ fn base(die: &Die<'_>, size: usize) -> Shape {
         return Shape::Other { size };
     };
     match encoding {
+        _ if size > LARGEST_NUMBER => Shape::Other { size },
         gimli::DW_ATE_boolean if size == 1 => Shape::Bool,
         gimli::DW_ATE_signed | gimli::DW_ATE_signed_char => Shape::Number { size, signed: true },
         gimli::DW_ATE_unsigned | gimli::DW_ATE_unsigned_char => Shape::Number { size, signed: false },
@@ -402,26 +434,42 @@ fn number(die: &Die<'_>, what: gimli::DwAt) -> Option<u64> {
     die.attr_value(what)?.udata_value()
 }
 
-fn children<'a>(unit: &Unit<Bytes<'a>>, at: UnitOffset, mut each: impl FnMut(&Die<'a>)) {
-    let Ok(mut tree) = unit.entries_tree(Some(at)) else { return };
-    let Ok(root) = tree.root() else { return };
-    let mut list = root.children();
-    while let Ok(Some(child)) = list.next() {
-        each(child.entry());
+/// Calls `each` with the children of an entry, as long as it gives something; nothing where they were not all read.
+fn children<'a>(
+    unit: &Unit<Bytes<'a>>,
+    at: UnitOffset,
+    reach: Reach<'_>,
+    mut each: impl FnMut(&Die<'a>) -> Option<()>,
+) -> Option<()> {
+    let mut entries = unit.entries_at_offset(at).ok()?;
+    entries.next_dfs().ok()??;
+    while let Some(die) = entries.next_dfs().ok()?.filter(|die| die.depth() > 0) {
+        reach.read(die)?;
+        if die.depth() == 1 {
+            each(die)?;
+        }
     }
+    Some(())
 }
 
-fn fields(dwarf: &Dwarf<'_>, unit: &Unit<Bytes<'_>>, at: UnitOffset, reach: Reach<'_>) -> Vec<Place> {
-    let mut fields = Vec::new();
-    children(unit, at, |die| {
-        let Some(mut shape) = type_of(die).and_then(|at| shape(dwarf, unit, at, reach)) else { return };
+/// The members of a structure; nothing where they have more than [`ELEMENTS`] values.
+fn fields(dwarf: &Dwarf<'_>, unit: &Unit<Bytes<'_>>, at: UnitOffset, reach: Reach<'_>) -> Option<Vec<Place>> {
+    let mut fields: Vec<Place> = Vec::new();
+    let mut left = ELEMENTS;
+    children(unit, at, reach, |die| {
+        let Some(mut shape) = type_of(die).and_then(|at| shape(dwarf, unit, at, reach)) else {
+            return Some(());
+        };
+        left = left.checked_sub(shape.values())?;
         let mut at = number(die, gimli::DW_AT_data_member_location).unwrap_or(0);
-        let Some(name) = name(dwarf, unit, die) else {
+        let Some(name) = name(dwarf, unit, die, reach) else {
             // Members of a nameless structure are called as if they were the outer one's.
             if let Shape::Struct { fields: inner, .. } = shape {
-                fields.extend(inner.iter().map(|f| f.moved_to(at + f.at)));
+                for field in inner {
+                    fields.push(field.moved_to(at.checked_add(field.at)?));
+                }
             }
-            return;
+            return Some(());
         };
         if let Some(count) = number(die, gimli::DW_AT_bit_size) {
             let bit = number(die, gimli::DW_AT_data_bit_offset).unwrap_or(0);
@@ -430,21 +478,24 @@ fn fields(dwarf: &Dwarf<'_>, unit: &Unit<Bytes<'_>>, at: UnitOffset, reach: Reac
             shape = Shape::Bits { shift: bit % 8, count: count.min(64), signed };
         }
         fields.push(Place { name, at, shape });
-    });
-    fields
+        Some(())
+    })?;
+    Some(fields)
 }
 
-fn dimensions(unit: &Unit<Bytes<'_>>, at: UnitOffset) -> Vec<usize> {
+/// How long an array is in each dimension; nothing where it has more of them than types nest.
+fn dimensions(unit: &Unit<Bytes<'_>>, at: UnitOffset, reach: Reach<'_>) -> Option<Vec<usize>> {
     let mut counts = Vec::new();
-    children(unit, at, |die| {
+    children(unit, at, reach, |die| {
         if die.tag() == gimli::DW_TAG_subrange_type {
             let last = number(die, gimli::DW_AT_upper_bound);
             let count = number(die, gimli::DW_AT_count).or(last.and_then(|n| n.checked_add(1)));
             let count = count.filter(|n| *n <= ELEMENTS).and_then(|n| usize::try_from(n).ok());
             counts.push(count.unwrap_or(0));
         }
-    });
-    counts
+        (counts.len() <= DEPTH).then_some(())
+    })?;
+    Some(counts)
 }
 
 #[cfg(test)]
@@ -478,6 +529,15 @@ mod tests {
     }
 
     #[test]
+    fn elements_beyond_every_address_hold_nothing_known() {
+        let element = Box::new(Shape::Struct { size: 1 << 62, fields: Vec::new() });
+        let Value::Array(values) = (Shape::Array { element, count: 8 }).read(&[1, 2]) else {
+            panic!("an array")
+        };
+        assert_eq!(values.len(), 8);
+    }
+
+    #[test]
     fn a_number_is_found_by_its_name_and_written_in_place() {
         let word = Shape::Number { size: 4, signed: false };
         let place = |name: &str, at, shape| Place { name: name.to_owned(), at, shape };
@@ -488,7 +548,7 @@ mod tests {
         let history = place("history", 8, Shape::Struct { size: 32, fields });
         for (name, index, at) in [("slot", 0, 8), ("ring", 2, 20), ("ups", 1, 36)] {
             let found = history.number(&["other", name], index).unwrap();
-            assert_eq!((found.at, found.size()), (at, 4), "{name}");
+            assert_eq!((found.at, found.bytes()), (at, 4), "{name}");
             let mut bytes = [0; 40];
             assert!(found.write(&mut bytes, u32::MAX.into()) && !found.write(&mut bytes, 1 << 32));
             assert_eq!(found.read(&bytes).value, Value::Number(u32::MAX.into()));

@@ -448,7 +448,7 @@ impl Object {
                 continue;
             }
             // A variable of the loaded object, as large as its debugging information says.
-            let bytes = usize::try_from(address).ok().and_then(|at| self.read(at, place.size()));
+            let bytes = usize::try_from(address).ok().and_then(|at| self.read(at, place.bytes()));
             found.extend(bytes.map(|bytes| place.moved_to(0).read(&bytes)));
         }
         found

@@ -17,3 +17,4 @@ mod parameters;
 mod properties;
 mod specs;
 mod taking_over;
+mod written_debuginfo;
