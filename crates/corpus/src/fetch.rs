@@ -3,8 +3,11 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
+
+use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
 
 use crate::error::CorpusError;
 use crate::hash::{hash_of, is_sha256};
@@ -38,6 +41,9 @@ pub enum Fetched {
 const SCHEMES: [&str; 3] = ["https://", "http://", "file://"];
 /// No recording is larger, bytes.
 const LARGEST: u64 = 16 << 30;
+/// A line that brings less than so many bytes a second does not bring a recording of that size: after that time a transfer ends, and the
+/// next call goes on there.
+const SLOWEST: u64 = 256 << 10;
 
 impl FetchList {
     /// Reads the list at `path`. Empty lines and lines that begin with `#` do not count.
@@ -81,12 +87,17 @@ impl Download {
             ));
         }
         if !SCHEMES.iter().any(|scheme| url.starts_with(scheme)) {
-            return Err(format!("{url:?}: expected a URL that begins with {}", SCHEMES.join(", ")));
+            return Err(format!("{:?}: expected a URL that begins with {}", shown(url), SCHEMES.join(", ")));
         }
         if let Some(path) = url.strip_prefix("file://") {
             plain(path)?;
         }
-        check_id(name).map_err(|why| format!("{why}; add a name after the URL"))?;
+        check_id(name).map_err(|why| {
+            // What a query has may be a secret.
+            let why =
+                if name.contains(['?', '@']) { "the URL does not end in a name".to_owned() } else { why };
+            format!("{why}; add a name after the URL")
+        })?;
         Ok(Self { sha256, url: url.to_owned(), name: name.to_owned() })
     }
 }
@@ -96,7 +107,19 @@ fn plain(path: &str) -> Result<(), String> {
     if path.starts_with('/') && !path.contains(['%', '?', '#', '\\']) {
         return Ok(());
     }
-    Err(format!("file://{path}: expected file:///PATH, without a host and without %, ?, # and \\"))
+    Err(format!(
+        "{}: expected file:///PATH, without a host and without %, ?, # and \\",
+        shown(&format!("file://{path}"))
+    ))
+}
+
+/// `url` without a user's name, a password and a query, which may be secrets.
+fn shown(url: &str) -> String {
+    let url = url.split(['?', '#']).next().unwrap_or(url);
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = host.rsplit('@').next().unwrap_or(host);
+    format!("{scheme}://{host}{path}")
 }
 
 /// Downloads `download` into `folder`, which is there, and goes on where an earlier attempt ended. A file of the name that is
@@ -105,6 +128,14 @@ fn plain(path: &str) -> Result<(), String> {
 /// # Errors
 /// [`CorpusError::File`] when it cannot be had, or what arrived has another hash; that is removed.
 pub fn fetch(download: &Download, folder: &Path) -> Result<Fetched, CorpusError> {
+    fetch_at_most(download, folder, LARGEST)
+}
+
+/// As [`fetch`], of a file of at most `most` bytes.
+///
+/// # Errors
+/// As [`fetch`].
+pub fn fetch_at_most(download: &Download, folder: &Path, most: u64) -> Result<Fetched, CorpusError> {
     let path = folder.join(&download.name);
     match hash_of(&path) {
         Ok(hash) if hash.sha256 == download.sha256 => return Ok(Fetched::Already),
@@ -131,18 +162,19 @@ pub fn fetch(download: &Download, folder: &Path) -> Result<Fetched, CorpusError>
     }
     let resumed = there.is_ok();
     if !(resumed && arrived(&part)? == download.sha256) {
-        let whole = transfer(download, &part)?;
+        let whole = transfer(download, &part, most)?;
         if resumed && !(whole && arrived(&part)? == download.sha256) {
             // What was there was of another file, or more than it.
             fs::remove_file(&part).map_err(|e| CorpusError::file(&part, e))?;
-            transfer(download, &part)?;
+            transfer(download, &part, most)?;
         }
     }
     if arrived(&part)? != download.sha256 {
         fs::remove_file(&part).map_err(|e| CorpusError::file(&part, e))?;
         let why = format!(
             "wrong hash: what arrived from {} has another SHA-256 than {}, which the list has; nothing is kept",
-            download.url, download.sha256
+            shown(&download.url),
+            download.sha256
         );
         return Err(CorpusError::file(&path, why));
     }
@@ -159,11 +191,12 @@ const NOT_RESUMED: [i32; 2] = [33, 36];
 /// Its exit status where a server refuses with a status of HTTP.
 const REFUSED: i32 = 22;
 
-/// Its exit status where a file is larger than allowed.
+/// Its exit status where a file is larger than allowed, and the signal that ends it where it writes more.
 const TOO_LARGE: i32 = 63;
+const SIGXFSZ: i32 = Signal::XFSZ.as_raw();
 
 /// Has curl put the file at `part`, from its end on. Whether it could go on there.
-fn transfer(download: &Download, part: &Path) -> Result<bool, CorpusError> {
+fn transfer(download: &Download, part: &Path, most: u64) -> Result<bool, CorpusError> {
     if let Some(of) = download.url.strip_prefix("file://") {
         plain(of).map_err(|why| CorpusError::file(Path::new(of), why))?;
         if fs::metadata(of).is_ok_and(|of| !of.is_file()) {
@@ -171,11 +204,13 @@ fn transfer(download: &Download, part: &Path) -> Result<bool, CorpusError> {
         }
     }
     // Nobody's own settings (.curlrc): they may write elsewhere.
-    let out = Command::new("curl")
+    let curl = Command::new("curl")
         .args([
             "--disable",
             "--max-filesize",
-            &LARGEST.to_string(),
+            &most.to_string(),
+            "--max-time",
+            &(most / SLOWEST).max(60).to_string(),
             "--fail",
             "--location",
             "--silent",
@@ -188,11 +223,19 @@ fn transfer(download: &Download, part: &Path) -> Result<bool, CorpusError> {
         .arg(part)
         .args(["--", &download.url])
         .stdin(Stdio::null())
-        .output();
-    let out = out.map_err(|e| CorpusError::File {
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn();
+    let curl = curl.map_err(|e| CorpusError::File {
         path: "curl".to_owned(),
         why: format!("{e}; install it, it does the downloads"),
     })?;
+    // Of a size that the server does not say, curl itself has no limit.
+    let limit = Rlimit { current: Some(most), maximum: Some(most) };
+    let pid = i32::try_from(curl.id()).ok().and_then(Pid::from_raw);
+    let limited = prlimit(pid, Resource::Fsize, limit).map_err(io::Error::from);
+    let out = curl.wait_with_output().and_then(|out| limited.map(|_| out));
+    let out = out.map_err(|e| CorpusError::File { path: "curl".to_owned(), why: e.to_string() })?;
     if out.status.success() {
         // An empty file is none for curl.
         if !part.exists() {
@@ -207,9 +250,13 @@ fn transfer(download: &Download, part: &Path) -> Result<bool, CorpusError> {
     if no_range && part.exists() {
         return Ok(false);
     }
-    let mut why = format!("{}: {}", download.url, said.trim());
-    if code == Some(TOO_LARGE) {
-        why += &format!("; {} GiB at most are fetched", LARGEST >> 30);
+    let said = said.replace(&download.url, &shown(&download.url));
+    let mut why = format!("{}: {}", shown(&download.url), said.trim());
+    if code == Some(TOO_LARGE) || out.status.signal() == Some(SIGXFSZ) {
+        fs::remove_file(part)
+            .or_else(|e| if part.exists() { Err(e) } else { Ok(()) })
+            .map_err(|e| CorpusError::file(part, e))?;
+        why += &format!("; {most} bytes at most are fetched");
     }
     Err(CorpusError::File { path: download.name.clone(), why })
 }

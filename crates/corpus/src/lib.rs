@@ -14,7 +14,7 @@ mod split;
 
 pub use corpus::{Corpus, INDEX, Presence, Selection, presence};
 pub use error::CorpusError;
-pub use fetch::{Download, FetchList, Fetched, fetch};
+pub use fetch::{Download, FetchList, Fetched, fetch, fetch_at_most};
 pub use hash::{FileHash, hash_of};
 pub use index::{Basis, Entry, Index, SCHEMA, StateCount};
 pub use split::Split;

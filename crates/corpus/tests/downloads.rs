@@ -2,10 +2,12 @@
 //! Does a download arrive whole, go on where it ended, and count only with the right hash?
 
 use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use idlewise_corpus::{Download, FetchList, Fetched, fetch, hash_of};
+use idlewise_corpus::{Download, FetchList, Fetched, fetch, fetch_at_most, hash_of};
 
 /// A file to download, and the folder for it; nothing where curl is missing.
 fn source() -> Option<(tempfile::TempDir, PathBuf, Download)> {
@@ -101,6 +103,47 @@ fn a_wrong_hash_is_refused_and_nothing_kept() {
     };
     let why = fetch(&missing, &to).unwrap_err().to_string();
     assert!(why.contains("nowhere"), "{why}");
+}
+
+/// A server that does not say how much it sends, and sends more than is wanted.
+#[test]
+fn a_file_of_no_known_size_is_not_written_beyond_the_limit() {
+    let Some((_folder, to, download)) = source() else { return };
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://me:SECRET@{}/far.tape?key=SECRET", server.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for mut client in server.incoming().flatten() {
+            let _request = client.read(&mut [0; 4096]);
+            let _head = client.write_all(b"HTTP/1.0 200 OK\r\n\r\n");
+            while client.write_all(&[b'x'; 1 << 16]).is_ok() {}
+        }
+    });
+    let endless = Download { url, ..download };
+    let why = fetch_at_most(&endless, &to, 1 << 20).unwrap_err().to_string();
+    assert!(why.contains("1048576 bytes at most are fetched") && why.contains("/far.tape"), "{why}");
+    assert!(!why.contains("SECRET") && !why.contains("me:"), "{why}");
+    assert_eq!(fs::read_dir(&to).unwrap().count(), 0);
+}
+
+#[test]
+fn no_message_shows_who_asks_and_with_what_key() {
+    let Some((folder, to, download)) = source() else { return };
+    let hash = "ab".repeat(32);
+    for line in [
+        format!("{hash} ftp://me:SECRET@example.org/a\n"),
+        format!("{hash} https://example.org/a.tape?key=SECRET\n"),
+        format!("{hash} https://me:SECRET@example.org\n"),
+        format!("{hash} file:///dev/zero?key=SECRET a\n"),
+    ] {
+        let path = folder.path().join("list");
+        fs::write(&path, &line).unwrap();
+        let why = FetchList::read(&path).unwrap_err().to_string();
+        assert!(why.contains("line 1") && !why.contains("SECRET"), "{why}");
+    }
+    for url in ["http://me:SECRET@127.0.0.1:1/a?key=SECRET#SECRET", "http://me:SECRET@127.0.0.1:x/a?SECRET"] {
+        let why = fetch(&Download { url: url.to_owned(), ..download.clone() }, &to).unwrap_err().to_string();
+        assert!(why.contains("http://127.0.0.1") && !why.contains("SECRET"), "{why}");
+    }
 }
 
 #[test]
