@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use idlewise_governor::{Governor, GovernorSource, Param, Spec, catalog, expand};
 use idlewise_recording::candidate::Bound;
 use idlewise_recording::governors::find_one;
-use idlewise_report::{Format, Report, Table};
+use idlewise_report::{Format, Report, Table, one_line};
 
 use crate::args::{GovernorsArgs, GovernorsCommand};
 use crate::output::{Done, say};
@@ -55,6 +55,7 @@ fn show(id: &str, trees: &[PathBuf]) -> Done {
         Ok((instance.registered(), instance.params()))
     });
     let ((name, rating), params): ((String, u32), Vec<Param>) = loaded.map_err(|e| e.to_string())?;
+    let name = one_line(&name);
     let mut text = match governor.preface() {
         Some(preface) => format!("{}\n", preface.trim_end()),
         None => {
@@ -73,7 +74,8 @@ fn show(id: &str, trees: &[PathBuf]) -> Done {
         text.push_str("\nParameters:\n");
     }
     for p in params {
-        text.push_str(&format!("  {}={} ({})  {}\n", p.name, p.value, p.type_name, p.description));
+        let line = format!("{}={} ({})  {}", p.name, p.value, p.type_name, p.description);
+        text.push_str(&format!("  {}\n", one_line(&line)));
     }
     if !governor.is_foreign() {
         text.push_str(&format!("\nWith examples that are tests: docs/governors/{id}.md\n"));

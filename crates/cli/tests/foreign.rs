@@ -69,6 +69,21 @@ fn a_file_is_shown_with_its_parameters() {
     assert!(bench.0.path().join("cache/idlewise").is_dir(), "it is kept where the environment says");
 }
 
+/// A line of its own would pass for one of idlewise's.
+#[test]
+fn line_breaks_in_a_governors_words_are_shown_as_such() {
+    let bench = Bench::new("return depth;");
+    let path = bench.0.path().join("mine.c");
+    let text = fs::read_to_string(&path).unwrap();
+    let text = text.replace("how deep", "how\\n  forged=1\\033[31m").replace("\"it\"", "\"a\\nb\\tc\"");
+    fs::write(&path, text).unwrap();
+    let o = bench.idlewise(&["governors", "show", "mine.c"]);
+    assert_eq!(o.status.code(), Some(0), "{}", err(&o));
+    for line in ["Registers as a\\nb\\tc, rating 42", "  depth=0 (int)  how\\n  forged=1\\u001b[31m"] {
+        assert!(out(&o).lines().any(|l| l == line), "no {line:?} in {}", out(&o));
+    }
+}
+
 #[test]
 fn a_crash_is_told_below_the_table_and_by_the_exit_status() {
     let bench = Bench::new("__builtin_trap();");
