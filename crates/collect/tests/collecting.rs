@@ -104,6 +104,29 @@ fn what_contradicts_itself_is_refused_and_leaves_nothing() {
 }
 
 #[test]
+fn an_idle_machine_is_worth_a_recording() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut text = "# tracer: nop\n".to_owned();
+    let mut idle = |at_us: u64, us: u64| {
+        let line = |at: u64, state: u32| {
+            let (s, us) = (at / 1_000_000, at % 1_000_000);
+            format!("          <idle>-0     [000] d..1 {s:5}.{us:06}: cpu_idle: state={state} cpu_id=0\n")
+        };
+        text += &(line(at_us, 1) + &line(at_us + us, u32::MAX));
+    };
+    (0..150).for_each(|k| idle(1_000_000_000 + k * 1_000, 300));
+    idle(1_001_000_000, 9_000_000);
+    let trace = folder.path().join("quiet.txt");
+    fs::write(&trace, text).unwrap();
+    let options =
+        RecordingOptions { recorded_on: Some("skylake-sp".to_owned()), ..RecordingOptions::default() };
+    let corpus = folder.path().join("corpus");
+    fs::create_dir(&corpus).unwrap();
+    let Added { entry, .. } = add(&AddRequest { options, ..request(&corpus, trace) }).unwrap();
+    assert_eq!((entry.idle_periods, entry.trust.as_str()), (151, "poor"));
+}
+
+#[test]
 fn a_file_elsewhere_is_named_where_it_lies() {
     let folder = tempfile::tempdir().unwrap();
     let corpus = folder.path().join("corpus");

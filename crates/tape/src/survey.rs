@@ -16,7 +16,7 @@ use crate::kernel::{Kernel, Wheel};
 use crate::leaving::Leaving;
 use crate::offset::OffsetFinder;
 use crate::rcu_softirq;
-use crate::unseen::{Finder, Found};
+use crate::unseen::{Finder, Found, LATEST_NS};
 
 /// Functions that handle the tick's hrtimer: the older and the newer name (`governor-behaviour.md` 14), and the one
 /// that 6.8 and 6.9 have in between.
@@ -304,7 +304,14 @@ impl<'a> Survey<'a> {
         self.wheel.tell(&mut f.kernel);
         f.kernel.rearms(f.rearms);
         let Found { unseen, moved, no_cancels, late } = self.finder.finish();
-        (f.unseen, f.moved, f.no_cancels, f.late) = (unseen, moved, no_cancels, late);
+        (f.unseen, f.moved, f.no_cancels) = (unseen, moved, no_cancels);
+        let states = machine.clusters.iter().flat_map(|c| c.table.states());
+        let latency_ns = states.map(|s| s.exit_latency_ns).fold(0, i64::max);
+        f.late = late
+            .into_iter()
+            .filter(|(_, ns)| *ns > LATEST_NS + latency_ns)
+            .map(|(arming, _)| arming)
+            .collect();
         // Jiffies stand still with CLOCK_MONOTONIC.
         let monotonic = |ts: u64| i128::from(ts) - i128::from(f.offsets.moved_at(ts));
         let counted = self.jiffies_seen.and_then(|[(from_ns, from), (to_ns, to)]| {

@@ -9,7 +9,7 @@ use idlewise_model::{Event, EventKind, TimerFlags};
 use crate::timers::Cancelled;
 
 /// A timer's handler gets a time this much behind its expiry at the most, ns.
-const LATEST_NS: i64 = 2_000_000;
+pub(crate) const LATEST_NS: i64 = 2_000_000;
 /// A cancel so shortly before an expiry of the same timer on the same CPU is part of it whatever the CPU did in between,
 /// ns.
 const AT_ONCE_NS: u64 = 20_000;
@@ -72,7 +72,7 @@ pub(crate) struct Finder {
     cancelled: Cancelled<Before>,
     /// Cancels that were none although the CPU went idle or changed its task before the expiry: timer and time.
     no_cancels: BTreeSet<(u64, u64)>,
-    late: BTreeSet<(u64, u64)>,
+    late: BTreeMap<(u64, u64), i64>,
 }
 
 /// What was known of a timer before it was cancelled.
@@ -93,9 +93,9 @@ pub(crate) struct Found {
     pub(crate) moved: BTreeMap<(u64, u64), u32>,
     /// Cancels that were part of an expiry and do not look so: timer and time, ns.
     pub(crate) no_cancels: BTreeSet<(u64, u64)>,
-    /// Armings, by timer and time, ns, of hrtimers that fired long after what they were armed for: they were armed anew unseen, or
-    /// the machine stood still.
-    pub(crate) late: BTreeSet<(u64, u64)>,
+    /// How much later than they were armed for hrtimers fired, ns, by timer and time of arming, where that was late: they were armed
+    /// again unseen, the machine stood still, or the CPU took so long to leave its idle state.
+    pub(crate) late: BTreeMap<(u64, u64), i64>,
 }
 
 /// What was last seen of a timer.
@@ -230,9 +230,10 @@ impl Finder {
             seen.last_ns = before.last_ns;
         }
         if let (Some((ts_ns, _)), Some(expires)) = (seen.armed, seen.expires)
-            && now.saturating_sub(expires) > LATEST_NS
+            && let late_ns = now.saturating_sub(expires)
+            && late_ns > LATEST_NS
         {
-            self.late.insert((id, ts_ns));
+            self.late.insert((id, ts_ns), late_ns);
         }
         match seen.armed {
             Some((_, cpu)) if cpu == e.cpu => {}

@@ -85,7 +85,7 @@ impl Maker<'_> {
             self.cpu(cpu).forget();
             return;
         }
-        // So late a timer was armed anew unseen, or the host kept its guest waiting: that is no exit latency.
+        // So late a timer was armed again unseen, or the host kept its guest waiting: that is no exit latency.
         let late = by_timer.is_some_and(|due| due.at_ns.saturating_add(LATE_NS + declared_ns) < exit_ns);
         let by_timer = by_timer.filter(|_| !late);
         if piece.cause == WakeCause::Timer {
