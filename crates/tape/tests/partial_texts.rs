@@ -467,7 +467,8 @@ fn where_idle_periods_span_ticks_not_all_that_stops_them_is_recorded() {
         });
         pieces(&tape).iter().filter(|p| p.flags.has(PieceFlags::TICK_KNOWN)).count()
     };
-    assert_eq!((known(0), known(20)), (40, 0));
+    // The first two may be late ticks.
+    assert_eq!((known(0), known(20)), (40, 2));
 }
 
 /// CPU 1 does something every half a second while CPU 0 is idle for 600 s from `at` on.

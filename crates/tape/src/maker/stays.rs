@@ -154,11 +154,14 @@ impl Maker<'_> {
         } else if !known {
             piece.flags.set(PieceFlags::STOPPED_AFTER, spanned);
         } else if spanned && !piece.flags.has(PieceFlags::STOPPED_AFTER) {
-            // A late tick looks the same.
+            // A late tick looks the same, and comes now and then.
             let by_a_tick = late_ns.saturating_add(grid.period_ns) < wake_at;
-            piece.flags.set(PieceFlags::STOPPED_AFTER, self.facts.tick_stops == 0 || by_a_tick);
-            piece.flags.set(PieceFlags::TICK_KNOWN, false);
-            self.cpu(cpu).spanned += 1;
+            let c = self.cpu(cpu);
+            c.spanned += 1;
+            if c.doubts_stops() || self.facts.tick_stops == 0 {
+                piece.flags.set(PieceFlags::STOPPED_AFTER, self.facts.tick_stops == 0 || by_a_tick);
+                piece.flags.set(PieceFlags::TICK_KNOWN, false);
+            }
         }
         let together_ns = self.together_ns + reach_ns(&piece, Some(self.cpu(cpu).told_to_ns));
         if together_ns >= LONGEST_TOGETHER_NS {
