@@ -171,7 +171,7 @@ pub(crate) fn limit(command: &mut Command, time: Duration, memory: u64) {
     unsafe { command.pre_exec(limits) };
 }
 
-/// Kills a process that [`limit`] gave a group of its own, and all that it started.
+/// Kills the process group of `leader`, one that was not waited for: a compiler with all that it started.
 pub(crate) fn kill_group(leader: u32) {
     let Ok(leader) = libc::pid_t::try_from(leader) else { return };
     // SAFETY: the leader was not waited for, so the number is still its own.

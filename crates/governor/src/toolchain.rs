@@ -97,9 +97,13 @@ impl Toolchain {
         // It keeps files elsewhere, and what it would keep is kept here.
         command.env("CCACHE_DISABLE", "1");
         landlock::write_only_in(&mut command, temporary).map_err(wrong)?;
+        let guard = Guard::new();
+        if let Some(group) = guard.group() {
+            command.process_group(group.cast_signed());
+        }
         let mut child = command.spawn().map_err(wrong)?;
-        let guard = Guard::of(child.id());
-        let status = wait_for(&mut child, longest * BUSY).map_err(wrong)?;
+        let group = guard.group().unwrap_or(child.id());
+        let status = wait_for(&mut child, group, longest * BUSY).map_err(wrong)?;
         drop(guard);
         let mut text = Vec::new();
         said.rewind().and_then(|()| said.take(MESSAGES).read_to_end(&mut text)).map_err(wrong)?;
@@ -107,16 +111,22 @@ impl Toolchain {
     }
 }
 
-/// A shell that ends a compiler, with what it called, when this process has gone: the kernel ends only what this process started itself.
+/// A shell that ends its process group, a compiler with what that called, when this process has gone: the kernel ends only what this
+/// process started itself.
 struct Guard(Option<Child>);
 
 impl Guard {
-    /// A guard of the process group `group`; one that does nothing where there is no shell.
-    fn of(group: u32) -> Self {
+    /// A guard of a process group of its own, which a compiler is to join; one that does nothing where there is no shell.
+    fn new() -> Self {
         let mut shell = Command::new("/bin/sh");
-        shell.args(["-c", "read -r done || kill -s KILL -- \"-$0\"", &group.to_string()]);
+        shell.args(["-c", "read -r done || kill -s KILL 0"]);
         shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         Self(shell.process_group(0).current_dir("/").spawn().ok())
+    }
+
+    /// The process group that a compiler joins; nothing where there is no shell.
+    fn group(&self) -> Option<u32> {
+        self.0.as_ref().map(Child::id)
     }
 }
 
@@ -129,8 +139,8 @@ impl Drop for Guard {
     }
 }
 
-/// How the child ended; nothing if it had to be killed.
-fn wait_for(child: &mut Child, longest: Duration) -> std::io::Result<Option<ExitStatus>> {
+/// How the child ended; nothing if it had to be killed, with its process group.
+fn wait_for(child: &mut Child, group: u32, longest: Duration) -> std::io::Result<Option<ExitStatus>> {
     let (mut waited, mut pause) = (Duration::ZERO, Duration::from_millis(1));
     while waited < longest {
         if let Some(status) = child.try_wait()? {
@@ -140,7 +150,7 @@ fn wait_for(child: &mut Child, longest: Duration) -> std::io::Result<Option<Exit
         waited += pause;
         pause = (pause * 2).min(Duration::from_millis(20));
     }
-    kill_group(child.id());
+    kill_group(group);
     child.wait().map(|_| None)
 }
 
