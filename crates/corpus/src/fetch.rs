@@ -131,7 +131,7 @@ pub fn fetch(download: &Download, folder: &Path) -> Result<Fetched, CorpusError>
     fetch_at_most(download, folder, LARGEST)
 }
 
-/// As [`fetch`], of a file of at most `most` bytes.
+/// Fetches as [`fetch`] does, a file of at most `most` bytes.
 ///
 /// # Errors
 /// As [`fetch`].
@@ -191,7 +191,7 @@ const NOT_RESUMED: [i32; 2] = [33, 36];
 /// Its exit status where a server refuses with a status of HTTP.
 const REFUSED: i32 = 22;
 
-/// Its exit status where a file is larger than allowed, and the signal that ends it where it writes more.
+/// The exit status of curl where a file is larger than allowed, and the signal that ends it where it writes more.
 const TOO_LARGE: i32 = 63;
 const SIGXFSZ: i32 = Signal::XFSZ.as_raw();
 

@@ -350,7 +350,7 @@ impl Governor {
         }
     }
 
-    /// SHA-256 of a foreign one's source and the headers beside it.
+    /// SHA-256 of a foreign one's source and the headers next to it.
     #[must_use]
     pub fn source_hash(&self) -> Option<String> {
         match &self.origin {

@@ -27,7 +27,7 @@ pub struct ForeignHead {
     pub file: String,
     /// Version of the kernel tree around the file.
     pub kernel: Option<String>,
-    /// SHA-256 of the file and the headers beside it.
+    /// SHA-256 of the file and the headers next to it.
     pub hash: String,
     /// The file and these headers, each with its own hash.
     #[serde(default)]

@@ -13,7 +13,8 @@ use crate::unseen::Expires;
 const STALE_NS: i64 = 2_000_000;
 /// No CPU that enters an idle state has kept interrupts off for so long as a rule, ns.
 const OVERDUE_NS: i64 = 100_000;
-/// What was seen of a CPU's timers, or of its tick, is in doubt where it was refuted so often, and at one in so many of its idle entries.
+/// What was seen of a CPU's timers, or of its tick, is in doubt where it was refuted so often, and at one in so many of its idle
+/// entries.
 pub(crate) const REFUTED: u64 = 3;
 pub(crate) const REFUTED_OF: u64 = 50;
 /// Two times of one clock event differ by less, ns.

@@ -16,7 +16,7 @@ const DUE: usize = 8;
 /// Gives timers without a pointer a number of their own at each arming.
 #[derive(Debug, Default)]
 pub(crate) struct Identities {
-    /// How many armings had no pointer.
+    /// How many timers without a pointer got a number.
     pub(crate) given: u64,
     /// By expiry and number: the CPU that armed it.
     pending: BTreeMap<Kind, BTreeMap<(i64, u64), u32>>,
@@ -80,6 +80,11 @@ impl Identities {
         let due = || pending.range(..=(now, u64::MAX)).rev().take(DUE);
         let mine = due().find(|(_, cpu)| **cpu == e.cpu).or_else(|| due().next()).map(|(at, _)| *at);
         let id = mine.filter(|at| pending.remove(at).is_some()).map(|(_, id)| id);
+        // What was due long before was cancelled unseen.
+        if let Some(oldest) = pending.range(..=(now, u64::MAX)).rev().nth(DUE).map(|(at, _)| *at) {
+            *pending = pending.split_off(&oldest);
+            pending.remove(&oldest);
+        }
         let id = id.unwrap_or_else(|| self.new_id());
         self.handled.insert((e.cpu, kind.0), id);
         id
@@ -101,6 +106,22 @@ mod tests {
     use idlewise_model::HrtimerMode;
 
     use super::*;
+
+    #[test]
+    fn timers_that_were_cancelled_unseen_do_not_pile_up() {
+        let mut ids = Identities::default();
+        for n in 0..1_000_i64 {
+            for expires in [n, n + 1] {
+                ids.armed(
+                    (false, 5),
+                    expires,
+                    &Event { ts_ns: 0, cpu: 0, pid: 7, kind: EventKind::Other { id: 0 } },
+                );
+            }
+            ids.fired((false, 5), n, &Event { ts_ns: 0, cpu: 0, pid: 7, kind: EventKind::Other { id: 0 } });
+        }
+        assert!(ids.pending.values().all(|timers| timers.len() <= DUE + 2));
+    }
 
     #[test]
     fn an_expiry_and_a_cancel_find_their_arming() {
