@@ -53,17 +53,24 @@ pub(crate) fn crash(
     let what = fails(&least).err().unwrap_or_else(|| error.clone()).to_string();
     // What it chose before it failed; where it failed in reflect, also what it was given there.
     let mut decisions = Vec::new();
-    let _failed_again = governor.run(|loader| {
+    let end = governor.run(|loader| {
         let mut world = World::new(loader, machine)?;
         for step in &least {
-            let decision = world.step(step);
+            decisions.push(world.step(step));
+            world.settle();
             if loader.has_failed() {
                 break;
             }
-            decisions.push(decision);
-            world.settle();
         }
         Ok(())
     });
+    let answered = match end {
+        Ok(()) => true,
+        Err(GovernorError::Crashed { at, .. } | GovernorError::Stuck { at, .. }) => at.is_reflect(),
+        Err(_) => false,
+    };
+    if !answered {
+        decisions.pop();
+    }
     Found { decisions, ..found(least, what) }
 }

@@ -110,6 +110,17 @@ fn a_crash_in_reflect_shows_what_was_chosen_and_slept() {
     assert!(last.state > Some(0) && last.woken_ns.is_some(), "{finding:?}");
 }
 
+/// There the governor has its turn only while the host waits for it, so that the crash is seen before the choice is kept.
+#[test]
+fn a_crash_in_reflect_shows_the_same_on_one_cpu() {
+    let test = "every_property::a_crash_in_reflect_shows_what_was_chosen_and_slept";
+    let mut alone = std::process::Command::new("taskset");
+    alone.args(["-c", &rustix::thread::sched_getcpu().to_string()]);
+    let out = alone.arg(std::env::current_exe().unwrap()).args(["--exact", test]).output().unwrap();
+    let said = String::from_utf8_lossy(&out.stdout);
+    assert!(out.status.success() && said.contains("1 passed"), "{said}");
+}
+
 #[test]
 fn an_endless_loop() {
     // On one machine: each is waited for.

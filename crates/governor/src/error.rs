@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::diagnostics::Problem;
+use crate::position::Place;
 
 /// Problems of a file that are reported; the rest are mostly their consequences.
 const TOLD: usize = 8;
@@ -141,11 +142,11 @@ pub enum GovernorError {
         id: String,
         /// The signal, and what it means.
         signal: String,
-        at: String,
+        at: Place,
     },
     /// A foreign governor does not return.
     #[error("governor `{id}` {why}: {at}")]
-    Stuck { id: String, why: String, at: String },
+    Stuck { id: String, why: String, at: Place },
     /// A governor that the calling program has did not do what it must.
     #[error("governor `{id}` {at}: it {why}")]
     Misbehaved {

@@ -4,8 +4,8 @@
 //! What a governor that is not ours does reaches nothing but its own memory ([`crate::process`]), so a run of it is done here like any
 //! other. Where it goes wrong it is asked no more, and the run has no result but that.
 
+use crate::failure::FirstFailure;
 use crate::of_caller::CallerGovernor;
-use crate::position::FirstFailure;
 use crate::{Governor, GovernorError, Instance};
 
 /// Loads instances of one governor for a run.

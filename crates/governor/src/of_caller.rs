@@ -16,7 +16,8 @@ use idlewise_model::IdleTable;
 use crate::abi::{ABI_VERSION, Abi, CpuDevice, Device, Driver, Env, Governor, Inputs, LAYOUT, Log};
 use crate::choice::Choice;
 use crate::error::GovernorError;
-use crate::position::{FirstFailure, Place, Stage};
+use crate::failure::FirstFailure;
+use crate::position::{Place, Stage};
 
 /// The variable of [`CallerCpu::memory`] that has all attributes of an object.
 pub const OF_AN_OBJECT: &str = "self";
@@ -240,7 +241,7 @@ impl CallerImage {
         self.failed = true;
         let cpu = &self.cpus[cpu];
         let place = Place { stage, cpu: cpu.number, decision: cpu.decisions.saturating_sub(1) };
-        let mut at = place.describe();
+        let mut at = place.to_string();
         if let Some(now_ns) = now_ns {
             at.push_str(&format!(", at {}.{:09} s", now_ns / 1_000_000_000, now_ns % 1_000_000_000));
         }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a governor that is not ours is doing, for errors, and the first thing that goes wrong.
+//! What a governor that is not ours is doing, for errors.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::fmt;
 
-use crate::error::GovernorError;
+use serde::{Deserialize, Serialize};
 
 /// Which of its functions runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Stage {
     Load,
     Init,
@@ -15,9 +15,9 @@ pub(crate) enum Stage {
     Reflect,
 }
 
-/// A call of a governor.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+/// A call of a governor. Displays as words for a sentence that ends with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
     pub(crate) stage: Stage,
     /// The CPU's number on the machine.
     pub(crate) cpu: u32,
@@ -35,33 +35,22 @@ impl Place {
         matches!(self.stage, Stage::Select | Stage::Reflect)
     }
 
-    /// In words, for a sentence that ends with it.
-    pub(crate) fn describe(self) -> String {
-        let Self { stage, cpu, decision } = self;
-        match stage {
-            Stage::Load => "while it was loaded".to_owned(),
-            Stage::Init => "in its initcall".to_owned(),
-            Stage::Enable => format!("in enable, CPU {cpu}"),
-            Stage::Select => format!("in select, CPU {cpu}, decision {decision}"),
-            Stage::Reflect => format!("in reflect, CPU {cpu}, decision {decision}"),
-        }
+    /// Whether it is a call of reflect: the choice was made before it.
+    #[must_use]
+    pub fn is_reflect(self) -> bool {
+        self.stage == Stage::Reflect
     }
 }
 
-/// The first thing that went wrong in a run of a governor that is not ours.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct FirstFailure(Arc<Mutex<Option<GovernorError>>>);
-
-impl FirstFailure {
-    pub(crate) fn take(&self) -> Option<GovernorError> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-
-    pub(crate) fn is_kept(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
-    }
-
-    pub(crate) fn keep(&self, error: GovernorError) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { stage, cpu, decision } = self;
+        match stage {
+            Stage::Load => write!(f, "while it was loaded"),
+            Stage::Init => write!(f, "in its initcall"),
+            Stage::Enable => write!(f, "in enable, CPU {cpu}"),
+            Stage::Select => write!(f, "in select, CPU {cpu}, decision {decision}"),
+            Stage::Reflect => write!(f, "in reflect, CPU {cpu}, decision {decision}"),
+        }
     }
 }

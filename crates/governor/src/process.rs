@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 use crate::GovernorError;
 use crate::abi::{Control, GOVERNORS_TURN, HOSTS_TURN, SLEEPS};
 use crate::child::{Child, Here, Watch, signal_name};
-use crate::position::{FirstFailure, Place};
+use crate::failure::FirstFailure;
+use crate::position::Place;
 use crate::region::{Part, Region};
 use crate::spawn;
 use crate::turns::{self, spins};
@@ -248,8 +249,8 @@ impl Process {
         }
     }
 
-    fn failure_of(&self, watch: &mut Watch, look: bool, place: Place) -> Option<GovernorError> {
-        let (id, at) = (self.label.clone(), place.describe());
+    fn failure_of(&self, watch: &mut Watch, look: bool, at: Place) -> Option<GovernorError> {
+        let id = self.label.clone();
         if let Some(status) = self.child.borrow_mut().ended() {
             return Some(if libc::WIFSIGNALED(status) {
                 GovernorError::Crashed { id, signal: signal_name(libc::WTERMSIG(status)), at }
