@@ -67,6 +67,8 @@ struct Tick {
     at: Option<i64>,
     /// It was armed for something beyond the next tick, or cancelled: the tick is stopped.
     off: bool,
+    /// It was armed for something later before, or for nothing.
+    nearer: bool,
 }
 
 /// What a CPU waits for, times on the trace clock, ns.
@@ -166,8 +168,10 @@ impl<'a> Armed<'a> {
                 if self.facts.is_tick(function) {
                     let at = self.hrtimer_at(expires);
                     let off = at.is_none_or(|at| at > self.facts.latest_tick_ns(e.cpu, e.ts_ns));
-                    let before = self.ticks.insert(e.cpu, Tick { id: hrtimer, at, off });
-                    self.moves(e.cpu, before.and_then(|tick| tick.at), at);
+                    let before = self.ticks.get(&e.cpu).map(|tick| tick.at);
+                    let nearer = before.zip(at).is_some_and(|(before, at)| at < before.unwrap_or(NEVER_NS));
+                    self.ticks.insert(e.cpu, Tick { id: hrtimer, at, off, nearer });
+                    self.moves(e.cpu, before.flatten(), at);
                 } else {
                     let cpu = self.facts.moved.get(&(hrtimer, e.ts_ns)).copied().unwrap_or(e.cpu);
                     if self.facts.late.contains(&(hrtimer, e.ts_ns)) {
@@ -340,6 +344,12 @@ impl<'a> Armed<'a> {
     /// Whether the tick of `cpu` is stopped by what its timer was last armed for; `None` where that was not seen.
     pub(crate) fn tick_off(&self, cpu: u32) -> Option<bool> {
         self.ticks.get(&cpu).map(|t| t.off)
+    }
+
+    /// Whether the timer of a tick that is stopped was last armed for something nearer, since this was asked last. The idle loop does so
+    /// when the governor has answered: it was given what the clock event was programmed for before.
+    pub(crate) fn came_nearer(&mut self, cpu: u32) -> bool {
+        self.ticks.get_mut(&cpu).is_some_and(|tick| std::mem::take(&mut tick.nearer))
     }
 
     /// Where expiries are not recorded: what is due on `cpu` when its timers are seen to be looked after, at `ts_ns`.

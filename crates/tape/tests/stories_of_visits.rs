@@ -85,6 +85,9 @@ fn a_stopped_tick_that_is_armed_for_the_time_of_the_next_one_is_not_started_agai
     };
     let stopped: Vec<_> = stays(&tape, 0).iter().map(of).collect();
     assert_eq!(stopped, [[true, false, true], [false, true, true], [false, true, true]]);
+    // The governor had answered when it was armed: what it was given then was later.
+    let known: Vec<_> = stays(&tape, 0).iter().map(|p| p.timer_confidence()).collect();
+    assert_eq!(known, [Confidence::Recorded, Confidence::Bounded, Confidence::Bounded]);
 }
 
 #[test]

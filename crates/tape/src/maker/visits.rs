@@ -124,6 +124,7 @@ impl Maker<'_> {
         let stopped_after = self.cpu(cpu).stopped;
         let others_idle = self.quiet.others_idle(cpu, &mut self.cpus, self.facts);
         let timers = self.armed.next(cpu, ts_ns, stopped_after, others_idle);
+        let came_nearer = self.armed.came_nearer(cpu);
         let stops_known = self.facts.would_show_stop(cpu);
         self.util.asleep(cpu, self.standstill.running_ns(ts_ns));
         let util = self.util.of(cpu);
@@ -146,8 +147,9 @@ impl Maker<'_> {
         flags.set(PieceFlags::AFTER_GAP, c.gap);
         // What happened is not recorded, and the governor may have been asked as of a later time.
         let unclear = c.now_ns.is_some_and(|now| ts_ns.saturating_sub(now.max(c.told_to_ns)) > CLEAR_NS);
-        let least = if unclear { Confidence::Bounded } else { Confidence::Recorded };
-        flags.set_timer_confidence(timers.confidence.max(least));
+        let at_best = |unsure: bool| if unsure { Confidence::Bounded } else { Confidence::Recorded };
+        let was_later = came_nearer && c.stopped_before && stopped_after;
+        flags.set_timer_confidence(timers.confidence.max(at_best(unclear || was_later)));
         flags.set(PieceFlags::TIMER_AT_MOST, timers.at_most || unclear);
         c.first_of_visit = false;
         c.gap = false;
@@ -179,7 +181,7 @@ impl Maker<'_> {
             switched: false,
             called_ns: None,
             waking_ns: None,
-            programmed: timers.programmed,
+            programmed: timers.programmed.max(at_best(was_later)),
             exit_ns: None,
             seen: Evidence::default(),
             told: None,
