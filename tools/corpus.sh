@@ -66,8 +66,11 @@ booted() {
 			"$idlewise" $command --to "$runs" >"$work/said"
 		fi
 		run=$(echo "$runs/$machine-synth-$load"/*/trace)
+		local options=()
+		# The kernel's own file, whose choices the governor of that name makes.
+		[[ $governor != linux/* ]] || options=(--kernel-governor "${governor#linux/}-6.12")
 		add "boot-$machine-$load" "$machine" "${load%%-*}" emulated "$run" "idlewise $command" \
-			--kernel "$(sed -n 's/^kernel = "\(.*\)"$/\1/p' "$(dirname "$run")/run.toml")" \
+			--kernel "$(sed -n 's/^kernel = "\(.*\)"$/\1/p' "$(dirname "$run")/run.toml")" "${options[@]}" \
 			--counters "$(dirname "$run")/counters-before" "$(dirname "$run")/counters-after"
 	done
 }

@@ -176,19 +176,13 @@ impl Trust {
             let words = format!("what-if from {}", head.recorded_on);
             reasons.push(Reason::new(Grade::Fair, ReasonId::WhatIf, words));
         }
-        reasons.push(repeats(fidelity));
+        let repeats = repeats(fidelity);
+        // Whatever the uncertain ones are: the kernel's own choices follow from what is taken for them.
+        let proved = repeats.grade == Grade::Good;
+        reasons.push(repeats);
         reasons.extend(Self::of_recording(head));
-        if let Some(pct) = head.inputs.iter().find(|i| i.name == "sleep length").map(uncertain_pct) {
-            let grade = match pct {
-                p if p <= BOUNDED_GOOD_PCT => Grade::Good,
-                p if p <= BOUNDED_FAIR_PCT => Grade::Fair,
-                _ => Grade::Poor,
-            };
-            if grade != Grade::Good {
-                let words = format!("{pct:.0} % of sleep lengths are uncertain");
-                reasons.push(Reason::new(grade, ReasonId::SleepLength, words).weighing(pct));
-            }
-        }
+        let uncertain = head.inputs.iter().find(|i| i.name == "sleep length").map(uncertain_pct);
+        reasons.extend(uncertain.and_then(|pct| of_sleep_lengths(pct, proved)));
         Self::from(reasons)
     }
 
@@ -279,6 +273,17 @@ fn repeats(fidelity: &Result<FidelityHead, NotKnown>) -> Reason {
     Reason::new(grade, id, words).weighing(-pct)
 }
 
+/// What speaks against a recording `pct` % of whose sleep lengths are uncertain; `proved` where the kernel's choices follow from them.
+fn of_sleep_lengths(pct: f64, proved: bool) -> Option<Reason> {
+    let grade = match pct {
+        p if p <= BOUNDED_GOOD_PCT => return None,
+        p if p <= BOUNDED_FAIR_PCT || proved => Grade::Fair,
+        _ => Grade::Poor,
+    };
+    let words = format!("{pct:.0} % of sleep lengths are uncertain");
+    Some(Reason::new(grade, ReasonId::SleepLength, words).weighing(pct))
+}
+
 fn uncertain_pct(input: &InputHead) -> f64 {
     let all = input.recorded + input.derived + input.bounded + input.assumed;
     idlewise_report::percent_of(input.bounded + input.assumed, all)
@@ -287,6 +292,18 @@ fn uncertain_pct(input: &InputHead) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn uncertain_sleep_lengths_from_which_the_kernels_choices_follow_are_fair() {
+        let grade = |pct, proved| of_sleep_lengths(pct, proved).map(|r| r.grade);
+        for (pct, without, with) in [
+            (5.0, None, None),
+            (25.0, Some(Grade::Fair), Some(Grade::Fair)),
+            (60.0, Some(Grade::Poor), Some(Grade::Fair)),
+        ] {
+            assert_eq!((grade(pct, false), grade(pct, true)), (without, with), "{pct} %");
+        }
+    }
 
     #[test]
     fn the_worst_reason_is_the_grade_and_comes_first() {
