@@ -112,6 +112,8 @@ pub(crate) struct Finder {
     by_waker: Sleeps,
     /// `sched_stat_iowait` events.
     stats: u64,
+    /// The kernel counts: without `kernel.sched_schedstats` it has neither of the two events.
+    counts: bool,
     requests: u64,
     asleep: BTreeMap<i32, Asleep>,
     handlers: Handlers,
@@ -148,6 +150,7 @@ impl Finder {
             }
             EventKind::SchedStat { pid, io_wait } => {
                 self.stats += u64::from(io_wait);
+                self.counts = true;
                 let unknown = self.asleep.get_mut(&pid).is_some_and(|a| std::mem::take(&mut a.unknown));
                 // The second of the two says nothing new.
                 if unknown || io_wait {
@@ -178,11 +181,11 @@ impl Finder {
         self.by_waker.entry(pid).or_default().push((ts_ns, !asleep.by_task));
     }
 
-    /// `stats_recorded`: `sched_stat_iowait` events were on; where none came, no task waited for I/O.
+    /// `stats_recorded`: `sched_stat_iowait` events were on; where none came from a kernel that counts, no task waited for I/O.
     pub(crate) fn finish(self, stats_recorded: bool) -> IoWaits {
         let (evidence, sleeps) = if !self.by_reason.is_empty() {
             (IoEvidence::BlockedReason, self.by_reason)
-        } else if self.stats > 0 || stats_recorded && !self.by_stat.is_empty() {
+        } else if self.stats > 0 || stats_recorded && self.counts {
             (IoEvidence::SchedStat, self.by_stat)
         } else if self.requests > 0 {
             (IoEvidence::Requests, self.by_request)
@@ -263,6 +266,12 @@ mod tests {
             finder.event(&Event { ts_ns, cpu: 0, pid: 0, kind });
         }
         assert_eq!(finder.finish(true).evidence, IoEvidence::SchedStat);
+        // Both events were on and none came: the kernel does not count.
+        let mut finder = Finder::default();
+        for (ts_ns, kind) in [(100, blocks(7, 120, 2)), (200, runs(7))] {
+            finder.event(&Event { ts_ns, cpu: 0, pid: 0, kind });
+        }
+        assert_eq!(finder.finish(true).evidence, IoEvidence::Nothing);
     }
 
     #[test]
