@@ -474,6 +474,52 @@ fn waited_for_rcu(stopped: Option<u64>) -> Vec<(bool, Confidence)> {
 }
 
 #[test]
+fn a_tick_that_comes_late_was_kept_for_rcu_as_well() {
+    for late in [3 * US, 2 * MS] {
+        let mut s = with_timer(200 * MS);
+        s.rest(0, TICK + MS);
+        s.idle(0, TICK + MS + US, 0);
+        s.exit(0, TICK + T + late);
+        s.timer_irq(0, TICK + T + late + US);
+        s.fire(0, TICK + T + late + 2 * US, tick_timer(0), TICK_FN, TICK + T + late + US);
+        s.raise(0, TICK + T + late + 3 * US, RCU_SOFTIRQ);
+        s.timer_irq_end(0, TICK + T + late + 5 * US);
+        s.switch(0, TICK + T + late + 20 * US, RUNNING, 42);
+        s.tick_stop(0, TICK + T + late + MS);
+        let p = only(&s.tape());
+        let known = (has(&p, PieceFlags::TICK_NEEDED), p.timer_confidence());
+        assert_eq!(known, (true, Confidence::Bounded), "{late} ns");
+    }
+}
+
+/// How well the timer of a stay is known that an interrupt ended, where RCU asks for its softirq `wait_ns` later.
+fn before_rcu_asks(wait_ns: u64) -> Confidence {
+    let mut s = with_timer(200 * MS);
+    s.rest(0, TICK + MS);
+    s.idle(0, TICK + MS + US, 0);
+    s.exit(0, TICK + MS + 100 * US);
+    s.irq(0, TICK + MS + 101 * US, 9, "eth0", 10 * US);
+    // Awake until a short stay in the end.
+    s.switch(0, TICK + MS + 120 * US, RUNNING, 42);
+    let asks = TICK + MS + wait_ns;
+    s.rest(0, asks - 200 * US);
+    s.idle(0, asks - 190 * US, 0);
+    s.exit(0, asks - 10 * US);
+    s.timer_irq(0, asks - 5 * US);
+    s.raise(0, asks, RCU_SOFTIRQ);
+    s.timer_irq_end(0, asks + US);
+    s.switch(0, asks + 20 * US, RUNNING, 42);
+    s.tick_stop(0, asks + 5 * MS);
+    stays(&s.tape(), 0)[0].timer_confidence()
+}
+
+#[test]
+fn callbacks_wait_for_looks_that_come_up_to_a_tick_later() {
+    let known = [10 * MS, 30 * MS, 60 * MS].map(before_rcu_asks);
+    assert_eq!(known, [Confidence::Bounded, Confidence::Bounded, Confidence::Derived]);
+}
+
+#[test]
 fn stays_that_only_the_tick_ended_waited_for_what_rcu_asks_for_later() {
     let needed = |stopped| waited_for_rcu(stopped).into_iter().map(|(needed, _)| needed).collect::<Vec<_>>();
     assert_eq!(needed(None), [false, true, true, true]);

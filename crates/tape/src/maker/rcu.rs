@@ -13,9 +13,14 @@ const AFTER_TICK_NS: u64 = 1_000_000;
 const LOOKS: u64 = 4;
 const LOOK_NS: u64 = 3_000_000;
 
-/// How long callbacks wait at most, ns.
-fn longest_wait_ns(grid: TickGrid) -> u64 {
+/// How long callbacks wait at the usual pace, ns.
+fn usual_wait_ns(grid: TickGrid) -> u64 {
     LOOKS * grid.period_ns.max(LOOK_NS)
+}
+
+/// How long they wait at most, ns: the wheel lets each look come up to a tick later, and their CPU sees the end at its next tick.
+fn longest_wait_ns(grid: TickGrid) -> u64 {
+    usual_wait_ns(grid) + (LOOKS + 1) * grid.period_ns
 }
 
 /// A request that comes this long after a stay began has nothing to do with it, ns.
@@ -43,10 +48,11 @@ pub(super) fn mark(
         }
         let next = requests.partition_point(|r| r.at_ns <= piece.start_ns);
         let tick_ns = grid.after(piece.start_ns.saturating_sub(piece.entry_lag_ns.into()));
+        let left_ns = piece.exit_at_ns().saturating_add(piece.handler_ns.into());
         let asks_since = |since_ns: fn(&RcuRequest) -> u64| {
-            let comes = |r: &RcuRequest| {
-                r.at_ns < tick_ns.saturating_add(AFTER_TICK_NS) || since_ns(r) <= piece.start_ns
-            };
+            // In the tick that ends the stay, however late, or soon after the one that was due.
+            let latest_ns = tick_ns.saturating_add(AFTER_TICK_NS).max(left_ns + 1);
+            let comes = |r: &RcuRequest| r.at_ns < latest_ns || since_ns(r) <= piece.start_ns;
             requests.get(next).is_some_and(comes)
         };
         let (asked, may_have) = (asks_since(|r| r.since_ns), asks_since(|r| r.open_since_ns));
@@ -65,7 +71,7 @@ pub(super) fn mark(
 /// Whether the CPU seems to have callbacks at `start_ns`, by what the runs of the softirq before and after found.
 fn has_callbacks(start_ns: u64, grid: TickGrid, runs: &[RcuRun]) -> bool {
     let next = runs.partition_point(|run| run.begin_ns <= start_ns);
-    let recent = |run: &&RcuRun| run.begin_ns.saturating_add(longest_wait_ns(grid)) >= start_ns;
+    let recent = |run: &&RcuRun| run.begin_ns.saturating_add(usual_wait_ns(grid)) >= start_ns;
     let before = next.checked_sub(1).and_then(|n| runs.get(n)).filter(recent).map(|run| run.kind);
     match (before, runs.get(next).map(|run| run.kind)) {
         // Not recorded.
@@ -86,12 +92,15 @@ impl Cpu {
     /// RCU asks for its softirq. A CPU that is busy for long asks often, and no stay is near.
     pub(super) fn rcu_asks(&mut self, ts_ns: u64, grid: TickGrid) {
         if self.is_near(ts_ns, grid) {
-            let from_ns = ts_ns.saturating_sub(longest_wait_ns(grid)).max(self.no_callbacks_ns);
-            let kept = |p: &&Piece| p.start_ns > from_ns && !p.flags.has(PieceFlags::STOPPED_AFTER);
-            let open = || self.stays.rest.iter().rev().take_while(kept);
+            let from = |wait_ns| ts_ns.saturating_sub(wait_ns).max(self.no_callbacks_ns);
+            let open = |from_ns| {
+                let kept = move |p: &&Piece| p.start_ns > from_ns && !p.flags.has(PieceFlags::STOPPED_AFTER);
+                self.stays.rest.iter().rev().take_while(kept)
+            };
             let ticked = |p: &&Piece| matches!(p.cause, WakeCause::Tick | WakeCause::Wheel);
             let began = |first: Option<&Piece>| first.map_or(ts_ns, |p| p.start_ns);
-            let (since_ns, open_since_ns) = (began(open().filter(ticked).last()), began(open().last()));
+            let since_ns = began(open(from(usual_wait_ns(grid))).filter(ticked).last());
+            let open_since_ns = began(open(from(longest_wait_ns(grid))).last());
             self.rcu_requests.push(RcuRequest { at_ns: ts_ns, since_ns, open_since_ns });
         }
     }
