@@ -176,13 +176,14 @@ impl Trust {
             let words = format!("what-if from {}", head.recorded_on);
             reasons.push(Reason::new(Grade::Fair, ReasonId::WhatIf, words));
         }
-        let repeats = repeats(fidelity);
-        // Whatever the uncertain ones are: the kernel's own choices follow from what is taken for them.
-        let proved = repeats.grade == Grade::Good;
-        reasons.push(repeats);
+        reasons.push(repeats(fidelity));
+        // What uncertain sleep lengths change is among the choices that differ, and counted there.
+        let measured = fidelity
+            .as_ref()
+            .is_ok_and(|f| f.beats_constants() && f.same_pct().is_some_and(|pct| pct >= REPEATS_FAIR_PCT));
         reasons.extend(Self::of_recording(head));
         let uncertain = head.inputs.iter().find(|i| i.name == "sleep length").map(uncertain_pct);
-        reasons.extend(uncertain.and_then(|pct| of_sleep_lengths(pct, proved)));
+        reasons.extend(uncertain.and_then(|pct| of_sleep_lengths(pct, measured)));
         Self::from(reasons)
     }
 
@@ -273,11 +274,11 @@ fn repeats(fidelity: &Result<FidelityHead, NotKnown>) -> Reason {
     Reason::new(grade, id, words).weighing(-pct)
 }
 
-/// What speaks against a recording `pct` % of whose sleep lengths are uncertain; `proved` where the kernel's choices follow from them.
-fn of_sleep_lengths(pct: f64, proved: bool) -> Option<Reason> {
+/// What speaks against a recording `pct` % of whose sleep lengths are uncertain; `measured` where fidelity shows what that changes.
+fn of_sleep_lengths(pct: f64, measured: bool) -> Option<Reason> {
     let grade = match pct {
         p if p <= BOUNDED_GOOD_PCT => return None,
-        p if p <= BOUNDED_FAIR_PCT || proved => Grade::Fair,
+        p if p <= BOUNDED_FAIR_PCT || measured => Grade::Fair,
         _ => Grade::Poor,
     };
     let words = format!("{pct:.0} % of sleep lengths are uncertain");
@@ -294,8 +295,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn uncertain_sleep_lengths_from_which_the_kernels_choices_follow_are_fair() {
-        let grade = |pct, proved| of_sleep_lengths(pct, proved).map(|r| r.grade);
+    fn uncertain_sleep_lengths_are_fair_where_fidelity_shows_what_they_change() {
+        let grade = |pct, measured| of_sleep_lengths(pct, measured).map(|r| r.grade);
         for (pct, without, with) in [
             (5.0, None, None),
             (25.0, Some(Grade::Fair), Some(Grade::Fair)),
