@@ -164,16 +164,18 @@ fn process(text: &[u8]) -> Option<&[u8]> {
     (text.get(at) == Some(&b' ') && at + 1 < text.len()).then(|| trim(comm))
 }
 
-/// `seconds.digits: `, `number: `, `12us+: ` at the start; also what follows.
+/// `seconds.digits: `, `number: `, `12us+: ` at the start; also what follows. Where a comma stands for the point, six or nine digits are
+/// behind it.
 #[inline]
 fn time(text: &[u8]) -> Option<(u64, Grain, &[u8])> {
     let (whole, n) = digits(text)?;
     let after = text.get(n..)?;
     let (&mark, after) = after.split_first()?;
     match mark {
-        b'.' => {
+        b'.' | b',' => {
             let (fraction, n) = digits(after)?;
-            let places = u32::try_from(n).ok().filter(|n| *n <= 9)?;
+            let places =
+                u32::try_from(n).ok().filter(|n| *n <= 9 && (mark == b'.' || matches!(*n, 6 | 9)))?;
             let rest = after.get(n..)?.strip_prefix(b":")?;
             let ns = whole.checked_mul(1_000_000_000)?.checked_add(fraction * 10u64.pow(9 - places))?;
             Some((ns, if places == 9 { Grain::Nano } else { Grain::Micro }, rest))
@@ -196,7 +198,8 @@ pub(super) fn starts_with_time(text: &[u8]) -> bool {
 /// Whether a line has a time in seconds that is more than 64 bits of ns hold.
 pub(super) fn beyond_time(line: &[u8]) -> bool {
     line.split(|b| *b == b' ').filter_map(|word| word.strip_suffix(b":")).any(|word| {
-        let seconds = digits(word).filter(|(_, n)| word.get(*n) == Some(&b'.')).map(|(s, n)| (s, n + 1));
+        let seconds =
+            digits(word).filter(|(_, n)| matches!(word.get(*n), Some(b'.' | b','))).map(|(s, n)| (s, n + 1));
         seconds.is_some_and(|(s, n)| {
             let fraction = word.get(n..).unwrap_or_default();
             let plain = !fraction.is_empty() && fraction.iter().all(u8::is_ascii_digit);
