@@ -14,6 +14,7 @@ mod json;
 mod line_kind;
 mod lines;
 mod locate;
+mod refusal;
 mod sections;
 mod shape;
 mod source;
@@ -105,23 +106,8 @@ pub(crate) fn open(input: Input, wrapping: Wrapping) -> Result<Box<dyn Reader>, 
             advice: crate::error::CUT_OFF,
         });
     }
-    if survey.is_unreadable() && survey.is_beyond_time() {
-        return Err(TraceError::Malformed {
-            path: input.path().to_path_buf(),
-            section: "the trace",
-            offset: part.from,
-            expected: "times below 18446744073 s, all that 64 bits of nanoseconds hold".to_owned(),
-            advice: "the clock was wrong, or the times were changed: take the same amount off all of them, or record \
-                     again",
-        });
-    }
-    if survey.is_unreadable() {
-        return Err(TraceError::Unsupported {
-            path: input.path().to_path_buf(),
-            what: "ftrace text without tasks or times (trace options raw, hex, bin, verbose or nocontext-info) is"
-                .to_owned(),
-            advice: "turn these options off and read the trace again",
-        });
+    if let Some(refusal) = refusal::refusal(input.path(), part.from, &survey) {
+        return Err(refusal);
     }
     let facts = survey.tell(wrapping, part.packing, carrier, &mut meta);
     let arrangement = Arrangement::of(|| text.lines());

@@ -537,11 +537,68 @@ fn trace_options_that_hide_tasks_and_times_are_refused_by_name() {
         let error = TraceFile::from_bytes(Path::new("it"), text).err().unwrap();
         assert!(
             matches!(error, TraceError::Unsupported { .. })
+                && error.to_string().contains("it: line 3: ftrace text without tasks or times")
                 && error.to_string().contains("turn these options off"),
             "{error}"
         );
     }
     assert!(read("# tracer: nop\n#\n").0.is_empty());
+}
+
+/// The refusal of a text.
+fn refused(text: &str) -> String {
+    match TraceFile::from_bytes(Path::new("it"), text.as_bytes().to_vec()) {
+        Ok(file) => panic!("was read: {}", file.events().unwrap().count()),
+        Err(e) => e.to_string(),
+    }
+}
+
+#[test]
+fn text_of_perf_without_cpus_is_refused_for_that() {
+    for lines in [
+        "         swapper     0  4709.475642: power:cpu_idle: state=1 cpu_id=3\n",
+        "         swapper     0  4709.475642123:          1 power:cpu_idle: state=1 cpu_id=3\n",
+        "swapper 4709.475642: cpu_idle: state=1 cpu_id=3\n",
+        "4709.475642: power:cpu_idle: state=1 cpu_id=3\n",
+    ] {
+        let error = refused(lines);
+        for words in ["it: line 1: a time without the CPU before it", "perf script -F +cpu", "perf record -a"]
+        {
+            assert!(error.contains(words), "{lines}: {error}");
+        }
+        let error = refused(&format!("# captured on: x\n\n{lines}"));
+        assert!(error.contains("line 3: a time without the CPU"), "{error}");
+    }
+    // A line that lost its CPU stops nothing.
+    let line = "         swapper     0 [003]  4709.475642: power:cpu_idle: state=1 cpu_id=3\n";
+    let (events, health) = read(format!("{line}{}", line.replace("[003]", "")));
+    assert_eq!((events.len(), health.count(HealthKind::Ignored)), (1, 1));
+}
+
+#[test]
+fn differences_of_times_are_refused_as_such() {
+    let line =
+        |us: u64| format!("         swapper     0 [003]     0.{us:06}: power:cpu_idle: state=1 cpu_id=3\n");
+    let text = |times: &[u64]| times.iter().map(|us| line(*us)).collect::<String>();
+    let short = text(&[0, 210, 3]);
+    let long = text(&[0, 210, 3, 3, 1000, 4000, 5, 2, 17, 2]);
+    for text in [short, long.clone(), text(&[210, 3]).repeat(20), long.replace("swapper     0", "")] {
+        let error = refused(&text);
+        assert!(
+            error.contains("a time that goes back (0.000003") && error.contains("without --deltatime"),
+            "{error}"
+        );
+        assert!(error.contains("after 0.00021"), "{error}");
+    }
+    assert!(refused(&long).contains("line 3: "), "{}", refused(&long));
+    // Times since the first event (--reltime), also of two texts in one file, and of the clock.
+    let since = text(&[0, 3, 10, 50, 51, 90, 97, 98, 120, 121]);
+    for text in [since.clone(), since.repeat(2)] {
+        assert_eq!(read(text).0.len(), 10);
+    }
+    assert_eq!(read(text(&[0, 3]).repeat(2)).0.len(), 2);
+    let clock = text(&[5, 3]).repeat(20).replace(" 0.0", " 4709.0");
+    assert!(!read(&clock).0.is_empty());
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::io::{self, Read};
 use memchr::memmem;
 
 use super::babeltrace::Babeltrace;
-use super::head::{Head, event, starts_with_time};
+use super::head::{Head, event, lacks_cpu, starts_with_time};
 use super::line_kind::is_known;
 use super::lines::{Lines, clean};
 use super::values::{digits, trim, trim_start};
@@ -243,6 +243,9 @@ fn continues(before: &[u8], line: &[u8]) -> bool {
     let Some((_, fields)) = event(head.style, head.rest) else {
         return trim(head.rest).is_empty() && event(head.style, text).is_some();
     };
+    if lacks_cpu(line) {
+        return false;
+    }
     let open = |bracket: u8, close: u8| {
         let all = |b: u8| fields.iter().filter(|f| **f == b).count();
         all(bracket) > all(close)

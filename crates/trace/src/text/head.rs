@@ -16,6 +16,7 @@
 use memchr::{memchr, memchr_iter};
 
 use super::values::{MOST_NAME, digits, state, trim, trim_start};
+use crate::kernel::meaning::system_of;
 
 /// The kernel is built for 8192 CPUs at most.
 pub(super) const MOST_CPUS: u32 = 1 << 16;
@@ -164,8 +165,8 @@ fn process(text: &[u8]) -> Option<&[u8]> {
     (text.get(at) == Some(&b' ') && at + 1 < text.len()).then(|| trim(comm))
 }
 
-/// `seconds.digits: `, `number: `, `12us+: ` at the start; also what follows. Where a comma stands for the point, six or nine digits are
-/// behind it.
+/// `seconds.digits: `, `number: `, `12us+: ` at the start; also what follows. A comma may stand for the point, with six or nine
+/// digits behind it.
 #[inline]
 fn time(text: &[u8]) -> Option<(u64, Grain, &[u8])> {
     let (whole, n) = digits(text)?;
@@ -193,6 +194,19 @@ fn time(text: &[u8]) -> Option<(u64, Grain, &[u8])> {
 /// Whether a text starts with a time, behind which an event may follow.
 pub(super) fn starts_with_time(text: &[u8]) -> bool {
     time(text).is_some_and(|(_, grain, _)| grain != Grain::Unknown)
+}
+
+/// Whether a line has a time with a tracer's event behind it and no CPU before it.
+pub(super) fn lacks_cpu(line: &[u8]) -> bool {
+    memchr_iter(b' ', front(line)).map(|blank| blank + 1).chain([0]).any(|at| {
+        let seconds =
+            line.get(at..).and_then(time).filter(|(_, grain, _)| matches!(grain, Grain::Nano | Grain::Micro));
+        let Some((.., rest)) = seconds else { return false };
+        event(Style::Perf, rest).or_else(|| event(Style::Ftrace, rest)).is_some_and(|(name, _)| {
+            memchr(b':', name).is_some()
+                || std::str::from_utf8(name).is_ok_and(|name| system_of(name).is_some())
+        })
+    })
 }
 
 /// Whether a line has a time in seconds that is more than 64 bits of ns hold.

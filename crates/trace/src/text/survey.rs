@@ -7,12 +7,13 @@ use idlewise_model::NoteId;
 use memchr::memmem;
 
 use super::carrier::Carrier;
-use super::head::{Grain, Head, MOST_CPUS, Style, beyond_time, event};
+use super::head::{Grain, Head, MOST_CPUS, Style, beyond_time, event, lacks_cpu};
 use super::line_kind::is_known;
 use super::lines::{Lines, clean};
 use super::source::Packing;
 use super::values::{self, digits, trim};
 use super::wrapping::{BYTE_ORDER_MARK, Wrapping};
+use crate::kernel::clock::seconds;
 use crate::meta::TraceMeta;
 
 /// How many lines are looked at.
@@ -54,8 +55,11 @@ pub(super) struct Survey {
     no_tasks: bool,
     events: Vec<Box<[u8]>>,
     known: BTreeSet<Box<[u8]>>,
-    /// Lines that are nothing that is known.
-    odd: u64,
+    /// The first line that is nothing that is known.
+    odd: Option<u64>,
+    /// The first of them with a task, a time and an event, and no CPU.
+    without_cpu: Option<u64>,
+    times: Times,
     /// One of them has a time that no clock can reach.
     beyond_time: bool,
     /// Functions of armed timers, by the timer's address.
@@ -64,24 +68,70 @@ pub(super) struct Survey {
     functions: BTreeMap<u64, String>,
 }
 
+/// The times of perf's events, which it sorts.
+#[derive(Debug, Default)]
+struct Times {
+    events: u64,
+    last_ns: Option<u64>,
+    begins_at_0: bool,
+    /// How many are below a second.
+    short: u64,
+    /// How many are less than the one before, and not 0: with that a text of times since the first event begins again.
+    back: u64,
+    /// The first of those: its line, its time and the one before, ns.
+    first_back: Option<(u64, u64, u64)>,
+}
+
+impl Times {
+    fn next(&mut self, ts_ns: u64, line: u64) {
+        self.begins_at_0 |= self.events == 0 && ts_ns == 0;
+        self.events += 1;
+        self.short += u64::from(ts_ns < 1_000_000_000);
+        let before = self.last_ns.replace(ts_ns);
+        if let Some(before) = before.filter(|before| ts_ns < *before && ts_ns > 0) {
+            self.back += 1;
+            self.first_back.get_or_insert((line, ts_ns, before));
+        }
+    }
+
+    /// Whether they are since the event before.
+    fn are_differences(&self) -> bool {
+        self.back * 8 >= self.events
+            && self.short * 4 >= self.events * 3
+            && (self.begins_at_0 || self.events >= 16)
+    }
+}
+
 impl Survey {
     pub(super) fn of(lines: &mut Lines<'_>) -> Self {
         let mut survey = Self::default();
         while lines.number() < LINES {
             let Some(place) = lines.advance() else { break };
-            survey.line(clean(lines.get(place)));
+            survey.line(clean(lines.get(place)), lines.number());
         }
         survey
     }
 
     /// Whether anything was met that only a trace has.
     pub(super) fn is_trace(&self) -> bool {
-        self.style.is_some() || self.heading.is_some()
+        self.style.is_some() || self.heading.is_some() || self.without_cpu.is_some()
     }
 
-    /// Whether this is a trace with lines, none of which can be read.
-    pub(super) fn is_unreadable(&self) -> bool {
-        self.style.is_none() && self.odd > 0
+    /// The first line of a trace that has lines, none of which can be read.
+    pub(super) fn unreadable(&self) -> Option<u64> {
+        self.odd.filter(|_| self.style.is_none())
+    }
+
+    /// The first line that has all but its CPU.
+    pub(super) fn without_cpu(&self) -> Option<u64> {
+        self.without_cpu
+    }
+
+    /// The first line of `perf script` whose time goes back, and how, where times are since the event before.
+    pub(super) fn time_that_is_a_difference(&self) -> Option<(u64, String)> {
+        let times = &self.times;
+        let (line, now, before) = times.first_back?;
+        times.are_differences().then(|| (line, format!("{} after {}", seconds(now), seconds(before))))
     }
 
     /// Whether that is because of their times.
@@ -89,7 +139,7 @@ impl Survey {
         self.beyond_time
     }
 
-    fn line(&mut self, line: &[u8]) {
+    fn line(&mut self, line: &[u8], number: u64) {
         let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
         if let Some(comment) = line.strip_prefix(b"#") {
             self.comment(trim(comment));
@@ -98,6 +148,9 @@ impl Survey {
             self.grain.get_or_insert(head.grain);
             self.no_tasks |= head.comm.is_empty() && head.pid < 0;
             let Some((name, fields)) = event(head.style, head.rest) else { return };
+            if head.style == Style::Perf || name.contains(&b':') {
+                self.times.next(head.ts_ns, number);
+            }
             if !self.known.contains(name) {
                 self.known.insert(name.into());
                 self.events.push(name.into());
@@ -111,7 +164,10 @@ impl Survey {
         } else if line.starts_with(b"idlestat version") {
             self.heading.get_or_insert("idlestat trace");
         } else if !is_known(line) {
-            self.odd += 1;
+            self.odd.get_or_insert(number);
+            if self.without_cpu.is_none() && lacks_cpu(line) {
+                self.without_cpu = Some(number);
+            }
             self.beyond_time |= beyond_time(line);
         }
     }
