@@ -9,6 +9,8 @@
 
 mod babeltrace;
 mod carrier;
+mod folded;
+mod graph;
 mod head;
 mod json;
 mod line_kind;
@@ -83,7 +85,7 @@ pub(crate) fn looks_like(head: &[u8]) -> bool {
     let lines = || Lines::new(Box::new(head));
     let carrier = Carrier::of(lines());
     let restored = carrier.restore(Box::new(head));
-    Survey::of(&mut Lines::new(restored)).is_trace()
+    carrier == Carrier::FunctionGraph || Survey::of(&mut Lines::new(restored)).is_trace()
 }
 
 /// Opens a text that is wrapped as told.
@@ -106,7 +108,7 @@ pub(crate) fn open(input: Input, wrapping: Wrapping) -> Result<Box<dyn Reader>, 
             advice: crate::error::CUT_OFF,
         });
     }
-    if let Some(refusal) = refusal::refusal(input.path(), part.from, &survey) {
+    if let Some(refusal) = refusal::refusal(input.path(), part.from, carrier, &survey) {
         return Err(refusal);
     }
     let facts = survey.tell(wrapping, part.packing, carrier, &mut meta);

@@ -68,6 +68,31 @@ fn wrapped_lines_are_joined_at_any_width() {
     }
 }
 
+/// Breaks each line after so many characters, wherever that is.
+fn folded(line: &str, width: usize) -> String {
+    let pieces: Vec<_> =
+        line.as_bytes().chunks(width).map(|piece| std::str::from_utf8(piece).unwrap()).collect();
+    pieces.join("\n")
+}
+
+#[test]
+fn lines_that_are_broken_within_words_are_joined_at_any_width() {
+    for width in 50..130 {
+        same(&format!("folded at {width}"), &each(|_, line| folded(line, width)));
+        let quoted =
+            each(|_, line| folded(line, width)).lines().map(|line| format!("> {line}\n")).collect::<String>();
+        same(&format!("folded at {width} and quoted"), &quoted);
+        let trimmed = each(|_, line| folded(line.trim_start(), width));
+        same(&format!("trimmed and folded at {width}"), &trimmed);
+    }
+    // Blanks at the ends are gone, as where the same line is wrapped again and again.
+    let line = LINES.lines().nth(2).unwrap();
+    let [one, two] =
+        [line, &line.replace("cpu_id=3", "\ncpu_id=3")].map(|line| format!("{line}\n").repeat(3));
+    let two = two.replace(" \n", "\n");
+    assert_eq!(read(two), read(one));
+}
+
 #[test]
 fn a_workers_name_is_not_cut_off_as_a_files_name() {
     let line = "kworker/0:1H-21    [000] d..2   100.000100: cpu_idle: state=1 cpu_id=0\n";

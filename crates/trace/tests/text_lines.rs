@@ -575,6 +575,66 @@ fn text_of_perf_without_cpus_is_refused_for_that() {
     assert_eq!((events.len(), health.count(HealthKind::Ignored)), (1, 1));
 }
 
+/// As the tracer `function_graph` prints events, with its options funcgraph-proc and funcgraph-abstime or without.
+fn graph(tasks: bool, times: bool) -> String {
+    let column = |shown: bool, text: &str| if shown { text.to_owned() } else { String::new() };
+    let line = |us: u32, cpu: u32, task: &str, rest: &str| {
+        let (time, task) =
+            (column(times, &format!(" 1526.{us:06} |  ")), column(tasks, &format!("  {task}  |")));
+        format!("{time} {cpu}){task}{rest}\n")
+    };
+    [
+        "# tracer: function_graph\n#\n#     TIME        CPU  DURATION                  FUNCTION CALLS\n".to_owned(),
+        "#      |          |     |   |                     |   |   |   |\n".to_owned(),
+        line(100, 1, " <idle>-0 ", "               |  do_idle() {"),
+        line(101, 1, " <idle>-0 ", "   0.123 us    |    tick_nohz_idle_enter();"),
+        line(110, 1, " <idle>-0 ", "               |    /* cpu_idle: state=2 cpu_id=1 */"),
+        line(111, 0, "  a-b-12  ", " + 10.123 us   |  } /* do_syscall_64 */"),
+        line(500, 1, " <idle>-0 ", "               |    /* cpu_idle: state=4294967295 cpu_id=1 */"),
+        " ------------------------------------------\n 0)    a-b-12    =>    <idle>-0   \n\n".to_owned(),
+        line(
+            520,
+            0,
+            "  a-b-12  ",
+            "               |  /* sched_switch: prev_comm=a-b prev_pid=12 prev_prio=120 prev_state=S ==> next_comm=swapper/0 \
+             next_pid=0 next_prio=120 */",
+        ),
+        "CPU:1 [LOST 7 EVENTS]\n".to_owned(),
+        line(600, 1, " <idle>-0 ", " ! 500.123 us  |  }"),
+        line(601, 1, " <idle>-0 ", "               |  /* what a program wrote */"),
+    ]
+    .concat()
+}
+
+#[test]
+fn events_between_the_functions_of_a_tracer_are_read() {
+    for tasks in [true, false] {
+        let text = graph(tasks, true);
+        let (events, health) = read(&text);
+        let got: Vec<_> = events.iter().map(|e| (e.ts_ns / 1000 - 1_526_000_000, e.cpu, e.kind)).collect();
+        let idle = |state| CpuIdle { cpu: 1, state };
+        let expected = [(110, 1, idle(Some(2))), (500, 1, idle(None)), (520, 0, switch(12, 120, 1, 0, 120))];
+        assert_eq!(got[..3], expected, "{text}");
+        assert_eq!(health.count(HealthKind::LostEvents), 7, "{health:?}");
+        assert_eq!(health.iter().count(), 1, "{health:?}");
+        assert_eq!(events[2].pid, 12);
+        assert_eq!(open(text.as_bytes()).meta().format, "ftrace text, tracer function_graph");
+        let error = refused(&graph(tasks, false));
+        assert!(error.contains("line 7: an event of the tracer function_graph without a time"), "{error}");
+        assert!(error.contains("funcgraph-abstime"), "{error}");
+    }
+    let functions: Vec<_> = graph(false, true)
+        .lines()
+        .filter(|line| !line.contains(": ") || line.starts_with('#'))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let error = refused(&functions.concat());
+    assert!(error.contains("function_graph without events") && error.contains("tracer nop"), "{error}");
+    // Without the heading.
+    let cut = graph(true, true).split_off(200);
+    assert_eq!(read(cut).0, read(graph(true, true)).0);
+}
+
 #[test]
 fn differences_of_times_are_refused_as_such() {
     let line =

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Lines that other programs carried: quoted and wrapped by mail, found by grep, behind the time of the kernel's log, in
-//! the words of babeltrace. They are restored to what a tracer prints; each keeps its line number.
+//! Lines that other programs carried: quoted and wrapped by mail, broken at a width, found by grep, behind the time of the
+//! kernel's log, in the words of babeltrace, between the functions of a tracer. They are restored to what a tracer prints; each keeps its line number.
 
 use std::io::{self, Read};
 
 use memchr::memmem;
 
 use super::babeltrace::Babeltrace;
+use super::folded::{Folds, MOST_PIECES, Quotes, begins, unquoted};
+use super::graph;
 use super::head::{Head, event, lacks_cpu, starts_with_time};
 use super::line_kind::is_known;
 use super::lines::{Lines, clean};
@@ -20,37 +22,42 @@ const LOOKED_AT: u64 = 10_000;
 pub(super) enum Carrier {
     /// Nobody: lines are as a tracer prints them.
     Tracer,
-    /// People: lines are quoted, numbered, wrapped.
-    People,
+    /// People: lines are quoted, numbered, wrapped, or broken at this width.
+    People(Option<usize>),
     /// babeltrace, from a CTF trace.
     Babeltrace,
+    /// The tracer `function_graph`, between its functions.
+    FunctionGraph,
 }
 
 impl Carrier {
     /// Whoever carried these lines.
     pub(super) fn of(mut lines: Lines<'_>) -> Self {
-        let (mut people, mut nowhere) = (People::default(), Vec::new());
+        let (mut people, mut folds, mut nowhere) = (People::default(), Folds::default(), Vec::new());
         while lines.number() < LOOKED_AT {
             let Some(place) = lines.advance() else { break };
             let line = clean(lines.get(place));
-            if Babeltrace::is_event(line) {
+            if !people.changed && Babeltrace::is_event(line) {
                 return Self::Babeltrace;
             }
-            people.line(line, &mut nowhere);
-            nowhere.clear();
-            if people.changed {
-                return Self::People;
+            if !people.changed && graph::is_line(line) {
+                return Self::FunctionGraph;
             }
+            people.line(line, &mut nowhere);
+            folds.line(line);
+            nowhere.clear();
         }
-        Self::Tracer
+        let folded = folds.width().filter(|_| !people.encoded);
+        if people.changed || folded.is_some() { Self::People(folded) } else { Self::Tracer }
     }
 
     /// The text as a tracer printed it.
     pub(super) fn restore<'a>(self, text: Box<dyn Read + 'a>) -> Box<dyn Read + 'a> {
         let how = match self {
             Self::Tracer => return text,
-            Self::People => How::People(People::default()),
+            Self::People(folded) => How::People(People { folded, ..People::default() }),
             Self::Babeltrace => How::Babeltrace(Babeltrace::default()),
+            Self::FunctionGraph => How::FunctionGraph,
         };
         Box::new(Restored { lines: Lines::new(text), how, out: Vec::new(), at: 0, ended: false })
     }
@@ -60,6 +67,7 @@ impl Carrier {
 enum How {
     People(People),
     Babeltrace(Babeltrace),
+    FunctionGraph,
 }
 
 /// A text whose lines are restored while it is read.
@@ -81,6 +89,7 @@ impl Restored<'_> {
             match &mut self.how {
                 How::People(people) => people.line(line, &mut self.out),
                 How::Babeltrace(babeltrace) => babeltrace.line(line, &mut self.out),
+                How::FunctionGraph => graph::restore(line, &mut self.out),
             }
             return Ok(());
         }
@@ -110,9 +119,6 @@ impl Read for Restored<'_> {
     }
 }
 
-/// No line is wrapped into more.
-const MOST_PIECES: usize = 16;
-
 /// Lines that people handed on.
 #[derive(Default)]
 struct People {
@@ -125,6 +131,10 @@ struct People {
     /// The text is quoted-printable (RFC 2045), and its last line goes on in the next one.
     encoded: bool,
     soft: bool,
+    /// The width at which lines are broken, and the length of the last one.
+    folded: Option<usize>,
+    length: usize,
+    quotes: Quotes,
 }
 
 impl People {
@@ -145,6 +155,9 @@ impl People {
     }
 
     fn whole(&mut self, line: &[u8], out: &mut Vec<u8>) {
+        if self.folded.is_some() && self.unfold(line) {
+            return;
+        }
         let text = bare(line);
         self.changed |= text.len() < line.len() && is_trace(text);
         if self.lines < MOST_PIECES && continues(&self.held, text) {
@@ -158,6 +171,24 @@ impl People {
         self.flush(out);
         self.held.extend(text);
         self.lines = 1;
+    }
+
+    /// Adds a line to the one before if that has the width at which lines are broken.
+    fn unfold(&mut self, line: &[u8]) -> bool {
+        let text = self.quotes.text(line);
+        let full = self.folded == Some(std::mem::replace(&mut self.length, text.len()));
+        if !full || self.lines == 0 || self.lines >= MOST_PIECES {
+            return false;
+        }
+        // It may be broken before its time.
+        let completes =
+            |held: &[u8]| Head::parse(held).is_none() && Head::parse(&[held, text].concat()).is_some();
+        if begins(text) && !completes(&self.held) {
+            return false;
+        }
+        self.held.extend(text);
+        self.lines += 1;
+        true
     }
 
     /// Gives out the last line, and an empty one for each that was added to it.
@@ -190,12 +221,7 @@ fn is_trace(text: &[u8]) -> bool {
 
 /// A line without what mail, grep and the kernel's log put before it.
 fn bare(line: &[u8]) -> &[u8] {
-    let mut text = line;
-    // Quotations are nested; so many is beyond any mail.
-    for _ in 0..MOST_PIECES {
-        let Some(quoted) = text.strip_prefix(b">").or_else(|| text.strip_prefix(b"| ")) else { break };
-        text = quoted.strip_prefix(b" ").unwrap_or(quoted);
-    }
+    let (text, _) = unquoted(line, MOST_PIECES);
     let found = of_grep(text).unwrap_or(text);
     of_log(found).unwrap_or(found)
 }

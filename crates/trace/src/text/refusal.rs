@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::path::Path;
 
+use super::carrier::Carrier;
 use super::survey::Survey;
 use crate::error::TraceError;
 
 /// Why a text of a tracer is not read, as far as its first lines show.
-pub(super) fn refusal(path: &Path, from: u64, survey: &Survey) -> Option<TraceError> {
+pub(super) fn refusal(path: &Path, from: u64, carrier: Carrier, survey: &Survey) -> Option<TraceError> {
     let path = path.to_path_buf();
     let unsupported = |path, line, what: &str, advice| {
         Some(TraceError::Unsupported { path, what: format!("line {line}: {what}"), advice })
@@ -13,6 +14,22 @@ pub(super) fn refusal(path: &Path, from: u64, survey: &Survey) -> Option<TraceEr
     if let Some((line, back)) = survey.time_that_is_a_difference() {
         let what = format!("a time that goes back ({back}), as of perf script --deltatime, is");
         return unsupported(path, line, &what, "print it again without --deltatime");
+    }
+    if carrier == Carrier::FunctionGraph && survey.has_no_events() {
+        let Some(line) = survey.unreadable() else {
+            return Some(TraceError::Unsupported {
+                path,
+                what: "text of the tracer function_graph without events (/* cpu_idle: ... */) is".to_owned(),
+                advice: "record the events of power, sched, irq and timer, best with the tracer nop",
+            });
+        };
+        let what = "an event of the tracer function_graph without a time is";
+        return unsupported(
+            path,
+            line,
+            what,
+            "set its trace option funcgraph-abstime and read the trace again",
+        );
     }
     let line = survey.unreadable()?;
     if let Some(line) = survey.without_cpu() {

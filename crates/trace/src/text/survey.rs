@@ -8,7 +8,7 @@ use memchr::memmem;
 
 use super::carrier::Carrier;
 use super::head::{Grain, Head, MOST_CPUS, Style, beyond_time, event, lacks_cpu};
-use super::line_kind::is_known;
+use super::line_kind::{LineKind, is_known, kind_of};
 use super::lines::{Lines, clean};
 use super::source::Packing;
 use super::values::{self, digits, trim};
@@ -122,6 +122,10 @@ impl Survey {
         self.odd.filter(|_| self.style.is_none())
     }
 
+    pub(super) fn has_no_events(&self) -> bool {
+        self.events.is_empty()
+    }
+
     /// The first line that has all but its CPU.
     pub(super) fn without_cpu(&self) -> Option<u64> {
         self.without_cpu
@@ -163,7 +167,7 @@ impl Survey {
             self.heading.get_or_insert("trace-cmd report");
         } else if line.starts_with(b"idlestat version") {
             self.heading.get_or_insert("idlestat trace");
-        } else if !is_known(line) {
+        } else if !is_known(line) && !matches!(kind_of(line), LineKind::Lost(..)) {
             self.odd.get_or_insert(number);
             if self.without_cpu.is_none() && lacks_cpu(line) {
                 self.without_cpu = Some(number);
@@ -250,7 +254,11 @@ impl Survey {
             Wrapping::Atrace(_) => ", from atrace",
         };
         let packed = if matches!(packing, Packing::Plain | Packing::Json) { "" } else { ", compressed" };
-        let carried = if carrier == Carrier::People { ", quoted, numbered or wrapped" } else { "" };
+        let carried = match carrier {
+            Carrier::People(_) => ", quoted, numbered or wrapped",
+            Carrier::FunctionGraph => ", tracer function_graph",
+            Carrier::Tracer | Carrier::Babeltrace => "",
+        };
         let latency = if self.style == Some(Style::Latency) { ", latency format" } else { "" };
         meta.format = format!("{by}{latency}{carried}{inside}{packed}");
         meta.kernel = format!("{} {}", self.kernel, self.machine).trim().to_owned();
