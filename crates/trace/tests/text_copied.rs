@@ -206,6 +206,25 @@ fn text_in_json_is_read_wherever_it_is() {
         assert_eq!(file.meta().format, "ftrace text, in JSON");
         assert!(file.meta().notes.iter().all(|note| !note.contains("JSON")));
     }
+    // A list of lines, with and without their ends.
+    for end in ["", "\\n"] {
+        let lines: Vec<_> = LINES.lines().map(|line| format!("\"{}{end}\"", string(line))).collect();
+        for json in [
+            format!("{{\"traceEvents\": [], \"systemTraceEvents\": [{}]}}", lines.join(",")),
+            format!(
+                "{{\"systemTraceEvents\": [\n {}\n], \"x\": [\"{}\", 7]}}",
+                lines.join(" ,\n "),
+                "y".repeat(50)
+            ),
+            format!("{{\"systemTraceEvents\": [{}", lines.join(", ")),
+        ] {
+            same("JSON", &json);
+        }
+    }
+    let two = format!("{{\"a\": [\"{text}\", \"x\", \"{text}\"]}}");
+    same("JSON", &two);
+    let file = TraceFile::from_bytes(Path::new("it"), two.into_bytes()).unwrap();
+    assert!(file.meta().notes.iter().any(|note| note.contains("a second trace in the JSON, \"a\"")));
     let elsewhere = format!("[{{\"systrace\": {{\"text\": \"{text}\"}}}}, {{\"other\": \"{text}\"}}]");
     same("JSON", &elsewhere);
     let file = TraceFile::from_bytes(Path::new("it"), elsewhere.into_bytes()).unwrap();

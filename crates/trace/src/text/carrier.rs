@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Lines that other programs carried: quoted and wrapped by mail, broken at a width, found by grep, behind the time of the
-//! kernel's log, in the words of babeltrace, between the functions of a tracer. They are restored to what a tracer prints; each keeps its line number.
+//! kernel's log, in the words of babeltrace, between the functions of a tracer. They are restored to what a tracer prints;
+//! each keeps its line number.
 
 use std::io::{self, Read};
 

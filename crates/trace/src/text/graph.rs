@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Text of the tracer `function_graph`, which has events as comments between the functions that it shows. Their times are there with its
-//! option `funcgraph-abstime`, their tasks with `funcgraph-proc`:
+//! Text of the tracer `function_graph`, which has events as comments between the functions that it shows. Their times are
+//! there with its option `funcgraph-abstime`, their tasks with `funcgraph-proc`:
 //!
 //! ```text
 //!   763619.464429 |   3)    <idle>-0    |               |  /* cpu_idle: state=2 cpu_id=3 */

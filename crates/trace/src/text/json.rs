@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Finds the strings of a JSON document of any length, with the keys that lead to them.
+//! Finds the strings of a JSON document of any length, with the keys that lead to them. A list of lines counts as one string.
 
 use std::io::{self, BufReader, Read};
 
@@ -12,7 +12,7 @@ const MOST_KEY: usize = 64;
 /// No shorter string holds a trace.
 const SHORTEST: u64 = 40;
 
-/// A string: the bytes between its quotation marks, and the keys that lead to it, joined by dots.
+/// A string, or a list of lines: the bytes between the first and the last quotation mark, and the keys that lead to it, joined by dots.
 pub(super) struct Found {
     pub(super) from: u64,
     pub(super) to: u64,
@@ -27,6 +27,8 @@ pub(super) struct Strings<'a> {
     /// The byte behind a string, which says whether that was a key.
     ahead: Option<u8>,
     depth: usize,
+    /// The string behind the last one that was given.
+    next: Option<Found>,
     /// Of each open object the key of its last member; empty for a list.
     keys: Vec<String>,
     /// The keys of the outermost object.
@@ -41,6 +43,7 @@ impl<'a> Strings<'a> {
             at: 0,
             ahead: None,
             depth: 0,
+            next: None,
             keys: Vec::new(),
             outer: Vec::new(),
         }
@@ -55,6 +58,9 @@ impl<'a> Strings<'a> {
     /// The next string that may hold a trace.
     pub(super) fn next(&mut self) -> io::Result<Option<Found>> {
         loop {
+            if let Some(found) = self.next.take() {
+                return Ok(Some(found));
+            }
             let byte = match self.ahead.take() {
                 None => self.byte()?,
                 ahead => ahead,
@@ -62,19 +68,15 @@ impl<'a> Strings<'a> {
             match byte {
                 None => return Ok(None),
                 Some(b'"') => {
-                    let from = self.at;
-                    let (to, text) = self.string()?;
-                    self.ahead = loop {
-                        match self.byte()? {
-                            Some(b) if b.is_ascii_whitespace() => {}
-                            behind => break behind,
-                        }
-                    };
+                    let (from, string) = (self.at, self.string()?);
+                    self.ahead = self.behind_blanks()?;
                     if self.ahead == Some(b':') {
-                        self.key(text);
-                    } else if to - from >= SHORTEST {
-                        let keys: Vec<_> = self.keys.iter().filter(|key| !key.is_empty()).cloned().collect();
-                        return Ok(Some(Found { from, to, key: keys.join(".") }));
+                        self.key(string.start);
+                        continue;
+                    }
+                    let to = if string.is_line { self.last_line(string.to)? } else { string.to };
+                    if to - from >= SHORTEST {
+                        return Ok(Some(self.found(from, to)));
                     }
                 }
                 Some(b'{' | b'[') => {
@@ -105,20 +107,70 @@ impl<'a> Strings<'a> {
         }
     }
 
-    /// Goes behind the string that has begun: where it ends, and how it begins.
-    fn string(&mut self) -> io::Result<(u64, String)> {
-        let mut text = Vec::new();
-        let mut escaped = false;
-        while let Some(b) = self.byte()? {
-            match b {
-                b'"' if !escaped => return Ok((self.at - 1, String::from_utf8_lossy(&text).into_owned())),
-                b'\\' => escaped = !escaped,
-                _ => escaped = false,
-            }
-            if text.len() < MOST_KEY {
-                text.push(b);
+    fn found(&self, from: u64, to: u64) -> Found {
+        let keys: Vec<_> = self.keys.iter().filter(|key| !key.is_empty()).cloned().collect();
+        Found { from, to, key: keys.join(".") }
+    }
+
+    fn behind_blanks(&mut self) -> io::Result<Option<u8>> {
+        loop {
+            match self.byte()? {
+                Some(b) if b.is_ascii_whitespace() => {}
+                behind => return Ok(behind),
             }
         }
-        Ok((self.at, String::from_utf8_lossy(&text).into_owned()))
     }
+
+    /// Goes behind the last of the lines of which the first ends at `to`: where that ends. What follows in the same list and is more than
+    /// a line comes next.
+    fn last_line(&mut self, mut to: u64) -> io::Result<u64> {
+        while self.ahead == Some(b',') {
+            self.ahead = self.behind_blanks()?;
+            if self.ahead != Some(b'"') {
+                break;
+            }
+            let (from, string) = (self.at, self.string()?);
+            self.ahead = self.behind_blanks()?;
+            if self.ahead == Some(b':') {
+                self.key(string.start);
+                break;
+            }
+            if !string.is_line {
+                self.next = Some(self.found(from, string.to)).filter(|next| next.to - next.from >= SHORTEST);
+                break;
+            }
+            to = string.to;
+        }
+        Ok(to)
+    }
+
+    /// Goes behind the string that has begun.
+    fn string(&mut self) -> io::Result<Passed> {
+        let mut start = Vec::new();
+        let mut escaped = false;
+        // The last escaped line end is the last of the string.
+        let (mut ended, mut is_line) = (false, true);
+        while let Some(b) = self.byte()? {
+            if b == b'"' && !escaped {
+                let start = String::from_utf8_lossy(&start).into_owned();
+                return Ok(Passed { to: self.at - 1, start, is_line });
+            }
+            is_line &= !ended;
+            ended = escaped && b == b'n';
+            escaped = b == b'\\' && !escaped;
+            if start.len() < MOST_KEY {
+                start.push(b);
+            }
+        }
+        Ok(Passed { to: self.at, start: String::from_utf8_lossy(&start).into_owned(), is_line })
+    }
+}
+
+/// A string that was passed.
+struct Passed {
+    to: u64,
+    /// How it begins.
+    start: String,
+    /// No more than one line is in it.
+    is_line: bool,
 }

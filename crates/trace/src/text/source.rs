@@ -14,7 +14,7 @@ pub(super) enum Packing {
     Zlib,
     ZlibBase64,
     GzipBase64,
-    /// As a string of JSON is written (RFC 8259).
+    /// As a string of JSON is written, or a list of them, which are lines (RFC 8259).
     Json,
 }
 
@@ -65,6 +65,7 @@ impl Part {
             Packing::Json => Box::new(JsonText {
                 inner: BufReader::with_capacity(64 << 10, region).bytes(),
                 left: Vec::new(),
+                ended: false,
             }),
         }
     }
@@ -97,11 +98,13 @@ impl Read for Region<'_> {
     }
 }
 
-/// The text of a string of JSON, which ends with its part of the file.
+/// The text of a string of JSON, or of several with nothing but commas between, which ends with its part of the file.
 struct JsonText<R: Read> {
     inner: io::Bytes<R>,
     /// The rest of a character that was written as an escape, last byte first.
     left: Vec<u8>,
+    /// A line has just ended.
+    ended: bool,
 }
 
 impl<R: Read> JsonText<R> {
@@ -109,11 +112,19 @@ impl<R: Read> JsonText<R> {
         if let Some(b) = self.left.pop() {
             return Ok(Some(b));
         }
+        let ended = std::mem::take(&mut self.ended);
         let Some(b) = self.inner.next().transpose()? else { return Ok(None) };
+        if b == b'"' {
+            // Between two strings, the first of which may have its own line end.
+            while self.inner.next().transpose()?.is_some_and(|b| b != b'"') {}
+            return if ended { self.byte() } else { Ok(Some(b'\n')) };
+        }
         if b != b'\\' {
             return Ok(Some(b));
         }
-        Ok(match self.inner.next().transpose()? {
+        let next = self.inner.next().transpose()?;
+        self.ended = next == Some(b'n');
+        Ok(match next {
             Some(b'n') => Some(b'\n'),
             Some(b't') => Some(b'\t'),
             Some(b'r') => Some(b'\r'),
