@@ -100,6 +100,8 @@ pub(crate) struct Facts {
     pub(crate) late: BTreeSet<(u64, u64)>,
     /// When a CPU's tick was started, CPU and ns, so that its handler armed it again: a stopped tick's does not.
     pub(crate) ran_on: BTreeSet<(u32, u64)>,
+    /// Tasks that sleep after the begin of a suspend and are no threads of the kernel.
+    pub(crate) programs: BTreeSet<i32>,
     /// What the kernel's version says about its events.
     pub(crate) kernel: Kernel,
     /// Since 6.9 timers that are not pinned may be run by another CPU.

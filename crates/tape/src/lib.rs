@@ -83,6 +83,7 @@ fn surveyed<'t>(trace: &'t TraceFile, name: &str) -> Result<(survey::Survey<'t>,
     }
     trace.check_read()?;
     survey.names_no_timers(identities.given);
+    survey.names_tasks(&events);
     let mut health = trace.meta().health.clone();
     health.merge(events.health());
     if !survey.any_idle() {

@@ -20,7 +20,7 @@ use crate::armed::Armed;
 use crate::facts::{Facts, TickShownBy};
 use crate::rcu_softirq::Runs;
 use crate::spool::{Limits, Spool};
-use crate::standstill::Standstill;
+use crate::standstill::{Standstill, sleeps};
 use crate::util::{self, Utilisation};
 use cpu::Cpu;
 use quiet::Quiet;
@@ -103,6 +103,9 @@ impl<'a> Maker<'a> {
             EventKind::CpuIdle { cpu, state: None } => self.exit(cpu, e.ts_ns),
             EventKind::CpuIdleMiss { cpu, below, .. } => self.miss(cpu, e.ts_ns, below),
             EventKind::SchedSwitch { prev_pid, prev_state, next_pid, next_prio, .. } => {
+                if sleeps(prev_state) && self.facts.programs.contains(&prev_pid) {
+                    self.standstill.program_sleeps();
+                }
                 self.util.switch(e.cpu, running_ns, (prev_pid, prev_state), (next_pid, next_prio));
                 self.switch(e, prev_pid, prev_state, next_pid);
             }

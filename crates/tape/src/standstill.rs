@@ -2,11 +2,20 @@
 //! Times during which the machine stood still: a suspend, a paused guest. No governor chooses there, nothing runs, and what is
 //! said per second leaves them out.
 
+use std::collections::BTreeSet;
+
+use idlewise_model::EventKind;
+
 /// While a suspend is under way, no event of any CPU for so long means that the machine stood still, ns.
 const SILENCE_NS: u64 = 100_000_000;
 /// A suspend whose machine has worked for so long since its last step is over, ns: the events of its end are lost. Slow devices take
 /// some seconds between two steps.
 const LONGEST_STEP_NS: u64 = 10_000_000_000;
+/// A suspend in which programs have gone to sleep so often since its last step is over: it freezes them, and their sleep is another one
+/// then. One may do so once before.
+const MOST_SLEEPS: u32 = 1;
+/// A task that sleeps so waits for an event or a signal (`TASK_INTERRUPTIBLE`).
+const INTERRUPTIBLE: u64 = 1;
 
 /// Without an event of any CPU for so long, the machine may have stood still, ns.
 pub(crate) const LONG_NS: u64 = 1_000_000_000;
@@ -20,6 +29,8 @@ pub(crate) struct Standstill {
     steps: u32,
     /// Time since the last of them in which the machine did not stand still, ns.
     awake_ns: u64,
+    /// How often programs have gone to sleep since.
+    sleeps: u32,
     /// Last event of any CPU, ns.
     last_ns: u64,
     /// From and to, ns.
@@ -65,6 +76,15 @@ impl Standstill {
     pub(crate) fn step(&mut self, begins: bool) {
         self.steps = if begins { self.steps + 1 } else { self.steps.saturating_sub(1) };
         self.awake_ns = 0;
+        self.sleeps = 0;
+    }
+
+    /// A program goes to sleep.
+    pub(crate) fn program_sleeps(&mut self) {
+        self.sleeps += 1;
+        if self.sleeps > MOST_SLEEPS {
+            self.steps = 0;
+        }
     }
 
     /// Events are lost, which may have been its last ones. A machine that goes on to suspend itself has further steps.
@@ -116,6 +136,63 @@ impl Standstill {
         });
         each.sum()
     }
+}
+
+/// Names of the kernel's threads that suspends do not freeze begin like this, or have a slash.
+const KERNELS: [&str; 16] = [
+    "card",
+    "comp_",
+    "gfx",
+    "irq",
+    "kauditd",
+    "kcompactd",
+    "kdevtmpfs",
+    "khungtaskd",
+    "kswapd",
+    "kthreadd",
+    "mmc",
+    "rcu",
+    "sdma",
+    "spi",
+    "sugov",
+    "watchdogd",
+];
+
+/// Finds the programs that sleep during a suspend, as far as names tell them from the kernel's threads.
+#[derive(Debug, Default)]
+pub(crate) struct Programs {
+    /// A suspend was seen.
+    suspends: bool,
+    pids: BTreeSet<i32>,
+}
+
+impl Programs {
+    /// So many are enough to show that a machine runs.
+    const MOST: usize = 1000;
+
+    pub(crate) fn event(&mut self, kind: &EventKind) {
+        match *kind {
+            EventKind::SuspendResume { .. } => self.suspends = true,
+            EventKind::SchedSwitch { prev_pid, prev_state, .. } => {
+                if self.suspends && prev_pid > 0 && sleeps(prev_state) && self.pids.len() < Self::MOST {
+                    self.pids.insert(prev_pid);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Their pids; `comm` gives a task's name.
+    pub(crate) fn pids<'a>(&self, comm: impl Fn(i32) -> Option<&'a str>) -> BTreeSet<i32> {
+        let is_program =
+            |name: &str| !name.contains('/') && !KERNELS.iter().any(|start| name.starts_with(start));
+        self.pids.iter().copied().filter(|pid| comm(*pid).is_some_and(is_program)).collect()
+    }
+}
+
+/// Whether a task that is switched out with this state waits for an event or a signal.
+pub(crate) fn sleeps(prev_state: u64) -> bool {
+    prev_state == INTERRUPTIBLE
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use crate::kernel::{Kernel, Wheel};
 use crate::leaving::Leaving;
 use crate::offset::OffsetFinder;
 use crate::rcu_softirq;
+use crate::standstill::Programs;
 use crate::unseen::{Finder, Found, LATEST_NS};
 
 /// Functions that handle the tick's hrtimer: the older and the newer name (`governor-behaviour.md` 14), and the one
@@ -42,6 +43,7 @@ pub(crate) struct Survey<'a> {
     rcu: rcu_softirq::Lengths,
     io_waits: io_waits::Finder,
     wheel: Wheel,
+    programs: Programs,
     jiffies: Vec<(u64, u64)>,
     /// The first and the last time that an event has jiffies, and these.
     jiffies_seen: Option<[(u64, u64); 2]>,
@@ -88,6 +90,7 @@ impl<'a> Survey<'a> {
             rcu: rcu_softirq::Lengths::default(),
             io_waits: io_waits::Finder::default(),
             wheel: Wheel::default(),
+            programs: Programs::default(),
             jiffies: Vec::new(),
             jiffies_seen: None,
             last_ticks: BTreeMap::new(),
@@ -98,6 +101,11 @@ impl<'a> Survey<'a> {
     /// So many armings had no pointer: which timer they are of is a guess.
     pub(crate) fn names_no_timers(&mut self, armings: u64) {
         self.facts.nameless = armings;
+    }
+
+    /// Notes which tasks that sleep during a suspend are programs, by the names that the trace has of them.
+    pub(crate) fn names_tasks(&mut self, events: &Events<'_>) {
+        self.facts.programs = self.programs.pids(|pid| events.comm(pid));
     }
 
     /// An interrupt of the given name (where known) came.
@@ -123,6 +131,7 @@ impl<'a> Survey<'a> {
         self.rcu.event(event);
         self.io_waits.event(event);
         self.wheel.event(event);
+        self.programs.event(&event.kind);
         self.offsets.event(event.ts_ns);
         let f = &mut self.facts;
         f.span.add(event);

@@ -296,14 +296,17 @@ fn time_in_suspend_counts_once_whoever_was_idle_or_running() {
 
 #[test]
 fn a_suspend_whose_end_is_lost_is_over_all_the_same() {
-    let kept = |after: &dyn Fn(&mut Lines, u64)| {
+    let kept_of = |task: &str, after: &dyn Fn(&mut Lines, u64)| {
         let mut lines = Lines::default();
         (0..20).for_each(|k| lines.idle(TICK + k * 6 * MS, 5 * MS));
         let at = TICK + 120 * MS;
         lines.say(at, "job-9", "suspend_resume: dpm_suspend[2] begin");
         after(&mut lines, at + MS);
+        lines.0.iter_mut().for_each(|(_, line)| *line = line.replace("job", task));
         pieces(&lines.tape("pixel6")).len()
     };
+    // One whose name does not show that it is a program may be needed for the suspend.
+    let kept = |after: &dyn Fn(&mut Lines, u64)| kept_of("kworker/0:1", after);
     let idle =
         |lines: &mut Lines, at: u64, n: u64| (0..n).for_each(|k| lines.idle(at + k * 60 * MS, 50 * MS));
     assert_eq!(kept(&|lines, at| idle(lines, at, 20)), 20);
@@ -314,6 +317,19 @@ fn a_suspend_whose_end_is_lost_is_over_all_the_same() {
     assert_eq!(lost, 40);
     // Ten seconds of work after the last step, of which one stay saw the end.
     assert_eq!(kept(&|lines, at| idle(lines, at, 200)), 20 + 200 - 167);
+    // A program sleeps once, and is frozen then.
+    for task in ["job", "Web Content"] {
+        assert_eq!(kept_of(task, &|lines, at| idle(lines, at, 20)), 39);
+        assert_eq!(kept_of(task, &|lines, at| idle(lines, at, 1)), 20);
+    }
+    let frozen = |lines: &mut Lines, at: u64| {
+        let before = lines.0.len();
+        idle(lines, at, 20);
+        lines.0[before..]
+            .iter_mut()
+            .for_each(|(_, line)| *line = line.replace("prev_state=S", "prev_state=D"));
+    };
+    assert_eq!(kept_of("job", &frozen), 20);
 }
 
 #[test]
