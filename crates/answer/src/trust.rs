@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use idlewise_model::{NotKnown, Note, NoteId};
+use idlewise_model::{NotKnown, Note, NoteId, number_of};
 use idlewise_recording::trace_head::InputHead;
 use idlewise_recording::{FidelityHead, TraceHead};
 use idlewise_report::share;
@@ -120,10 +120,7 @@ impl Reason {
     /// What speaks against a run of so few wakeups.
     #[must_use]
     pub fn of_wakeups(wakeups: u64) -> Option<Self> {
-        let words = || match wakeups {
-            1 => "only 1 wakeup".to_owned(),
-            n => format!("only {n} wakeups"),
-        };
+        let words = || format!("only {}", number_of(wakeups, "wakeup"));
         (wakeups < FEW_WAKEUPS)
             .then(|| Self::new(Grade::Poor, ReasonId::FewWakeups, words()).weighing(-(wakeups as f64)))
     }
@@ -223,14 +220,17 @@ impl Trust {
         if lost > 0 {
             // Of a hundred thousand events one may be lost and no number changes in its third digit.
             let grade = if lost.saturating_mul(1000) > head.events { Grade::Poor } else { Grade::Fair };
-            out.push(
-                Reason::new(grade, ReasonId::Lost, format!("{lost} events or gaps lost"))
-                    .weighing(lost as f64),
-            );
+            let words = if lost == 1 {
+                "1 event or gap lost".to_owned()
+            } else {
+                format!("{lost} events or gaps lost")
+            };
+            out.push(Reason::new(grade, ReasonId::Lost, words).weighing(lost as f64));
         }
         let lacking = head.health.iter().find(|h| h.kind == LACKING).map_or(0, |h| h.count);
         if lacking > 0 {
-            let words = format!("{lacking} idle entries into states that {} lacks", head.recorded_on);
+            let words =
+                format!("{} into states that {} lacks", number_of(lacking, "idle entry"), head.recorded_on);
             out.push(Reason::new(Grade::Poor, ReasonId::LackingStates, words).weighing(lacking as f64));
         }
         if !head.left_out.is_empty() {

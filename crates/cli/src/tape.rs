@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::fs;
 
+use idlewise_model::number_of;
 use idlewise_recording::{CommandError, Recording, TraceHead};
 
 use crate::args::TapeArgs;
@@ -23,12 +24,10 @@ pub(crate) fn run(a: &TapeArgs) -> Done {
     let trace = fs::metadata(&a.trace).ok().filter(fs::Metadata::is_file);
     let beside = trace.map_or_else(String::new, |m| format!(" (the trace has {})", m.len()));
     let said = format!(
-        "{}: {stays} idle periods of {}, {} bytes{beside}",
+        "{}: {} of {}, {} bytes{beside}",
         a.output.display(),
-        match with_stays {
-            1 => "1 CPU".to_owned(),
-            n => format!("{n} CPUs"),
-        },
+        number_of(stays as u64, "idle period"),
+        number_of(with_stays as u64, "CPU"),
         packed.bytes()
     );
     say_beside(&a.output, &said)?;

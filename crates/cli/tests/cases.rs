@@ -280,7 +280,7 @@ fn lines_without_a_task() {
     let Some(case) = Case::of("lines-that-begin-with-a-bracket") else { return };
     let events = ["6 events", "power:cpu_idle 2", "ipi:ipi_raise 1", "7 4 1 1"];
     case.says("info trace.txt", &events);
-    let doomed = ["1 of 1 idle entries (100.00 %)", "46.0 us"];
+    let doomed = ["1 of 1 idle entry (100.00 %)", "46.0 us"];
     let score = |file: &str| case.says(&format!("score {file} --recorded-on ice-lake-sp -v"), &doomed);
     score("trace.txt");
     case.lines("tasks.txt", "trace.txt", |l| format!("<idle>-0 {l}"));

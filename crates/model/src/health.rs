@@ -96,6 +96,27 @@ impl HealthKind {
             Self::MissWithoutStay => "cpu_idle_miss events without an idle period",
         }
     }
+
+    /// The words for so many of them.
+    #[must_use]
+    pub fn describe_number(self, n: u64) -> &'static str {
+        match self {
+            _ if n != 1 => self.describe(),
+            Self::LostEvents => "event lost by the kernel (buffer overrun)",
+            Self::NewRecording => "further recording that begins in the same file",
+            Self::ClockBackwards => "time that goes back on one CPU",
+            Self::ClockJump => "jump of the clock by more than an hour",
+            Self::UnknownEvent => "event without a format description",
+            Self::BadEvent => "event that does not fit its format",
+            Self::BadPage => "broken ring-buffer page",
+            Self::Truncated => "part of the file whose data ends in the middle",
+            Self::Ignored => "part of the file left out",
+            Self::ExitWithoutEntry => "idle exit without entry",
+            Self::EntryWithoutExit => "idle entry without exit",
+            Self::StateOutOfTable => "idle entry into a state that the platform lacks",
+            Self::MissWithoutStay => "cpu_idle_miss event without an idle period",
+        }
+    }
 }
 
 /// How often one kind of dirt was met, and where first.

@@ -8,6 +8,7 @@ mod counted;
 mod cpu_list;
 mod cpu_mask;
 mod event;
+mod health;
 mod idle_table;
 mod loop_costs;
 mod near;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use idlewise_model::{Note, NoteId, PiecesError, TapeCpu};
+use idlewise_model::{Note, NoteId, PiecesError, TapeCpu, number_of};
 use idlewise_report::{percent_of, span};
 
 use crate::arch::Arch;
@@ -79,10 +79,12 @@ fn without_state(recording: &Recording, lacking: &BTreeMap<u8, (u64, u64)>) -> O
         lacking.iter().map(|(state, (entries, _))| format!("state {state}: {entries}")).collect();
     (entries > 0).then(|| {
         NoteId::LackingStates.note(format!(
-            "{entries} idle periods, {} together, are not counted among the kernel's choices: {} does not \
+            "{}, {} together, {} not counted among the kernel's choices: {} does not \
              have their states \
              ({}); is it the machine that was recorded?",
+            number_of(entries, "idle period"),
             span(ns),
+            if entries == 1 { "is" } else { "are" },
             recording.machine.id,
             states.join(", ")
         ))

@@ -529,7 +529,7 @@ fn the_idle_task_of_a_cpu_that_is_switched_off_is_not_idle() {
         let tape = slept(off, true);
         assert_eq!((pieces(&tape).len(), note(&tape, NoteId::LongIdlePeriod)), (40, None));
         let words = note(&tape, NoteId::SwitchedCpus).unwrap();
-        assert!(words.starts_with("1 idle periods, 600.000 s together"), "{words}");
+        assert!(words.starts_with("1 idle period, 600.000 s together"), "{words}");
         // Its own steps do not count, nor do those of a CPU whose idle states are seen.
         let own = slept(|lines, at| lines.say(at + 3 * MS, "cpuhp/0-12", event), true);
         assert_eq!(note(&own, NoteId::SwitchedCpus), None);

@@ -52,7 +52,7 @@ fn entries_without_an_exit_are_named() {
         s
     };
     let TapeCpu::Unusable(why) = cpu(&story(true).tape(), 1).usable.clone() else { panic!("usable") };
-    assert!(why.contains("no exit from idle (1 entries)"), "{why}");
+    assert!(why.contains("no exit from idle (1 entry)"), "{why}");
     let none = story(false).try_tape(&machine()).unwrap_err().to_string();
     assert!(none.contains("cpu_idle events of entries, and none of an exit"), "{none}");
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! How far governors made recorded choices again, as text.
 
+use idlewise_model::number_of;
 use idlewise_platform::cpu_list;
 use idlewise_report::{Line, percent};
 
@@ -16,8 +17,8 @@ pub(crate) fn agreement_lines(all: &[RecordedGovernor]) -> Vec<Line> {
     let some = all.iter().any(|p| p.result.is_ok());
     for p in all {
         if some && p.result.is_err() && p.kernel_governor.is_empty() {
-            let n = p.recorded;
-            out.push(Line::new("", format!("{n} decisions of an earlier governor, which is not named")));
+            let decisions = number_of(p.recorded, "decision");
+            out.push(Line::new("", format!("{decisions} of an earlier governor, which is not named")));
             continue;
         }
         out.push(Line::new("parity", words(p)));
@@ -34,7 +35,7 @@ pub fn words(p: &RecordedGovernor) -> String {
     let counts = match &p.result {
         Ok(counts) => counts,
         Err(why) if p.recorded == 0 => return format!("not known: {why}"),
-        Err(why) => return format!("not known: {why}; {} decisions recorded", p.recorded),
+        Err(why) => return format!("not known: {why}; {} recorded", number_of(p.recorded, "decision")),
     };
     let called = p.kernel_governor.strip_prefix("iw-").unwrap_or(&p.kernel_governor);
     let alias = if called == p.governor || called.is_empty() {

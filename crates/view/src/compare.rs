@@ -2,6 +2,7 @@
 //! A comparison as text.
 
 use idlewise_answer::Answer;
+use idlewise_model::number_of;
 use idlewise_report::{
     Line, Report, Table, duration, percent, percent_of, signed_duration, signed_percent, signed_points,
 };
@@ -117,7 +118,7 @@ pub(crate) fn waits_words(w: &WaitCounts, [a, b]: [&str; 2]) -> String {
     ];
     let part = |(n, what): &(u64, &str)| format!("{what} {n} ({} %)", percent(percent_of(*n, w.all)));
     let parts: Vec<String> = parts.iter().filter(|p| p.0 > 0).map(part).collect();
-    format!("{} wake events: {}", w.all, parts.join("; "))
+    format!("{}: {}", number_of(w.all, "wake event"), parts.join("; "))
 }
 
 /// Metrics down, A and B across.

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use idlewise_explain::convert::{Carried, ConvertReport, Kept};
+use idlewise_model::number_of;
 
 /// So many kinds of events that lost their fields are named.
 const NAMED: usize = 3;
@@ -12,7 +13,7 @@ const NAMED: usize = 3;
 #[must_use]
 pub fn convert(output: &Path, bytes: Option<u64>, report: &ConvertReport) -> Vec<String> {
     let bytes = bytes.map_or_else(String::new, |bytes| format!(", {bytes} bytes"));
-    let mut out = vec![format!("{}: {} events{bytes}", output.display(), report.events)];
+    let mut out = vec![format!("{}: {}{bytes}", output.display(), number_of(report.events, "event"))];
     out.extend(report.assumption.iter().map(|a| format!("the governors' tracks are right if {a}")));
     out.extend(report.warnings.iter().map(|w| format!("WARNING: {w}")));
     out.extend(report.lacks.iter().map(|what| format!("not carried over: {what}")));
@@ -24,13 +25,17 @@ pub fn convert(output: &Path, bytes: Option<u64>, report: &ConvertReport) -> Vec
         let names: Vec<String> =
             report.bare.iter().take(NAMED).map(|(name, n)| format!("{name} {n}")).collect();
         let more = if report.bare.len() > NAMED { ", ..." } else { "" };
-        out.push(format!("without their fields: {bare} events ({}{more})", names.join(", ")));
+        out.push(format!("without their fields: {} ({}{more})", number_of(bare, "event"), names.join(", ")));
     }
     for tracks in report.tracks.iter().filter(|t| t.failure.is_none()) {
         let cpus: Vec<String> = tracks.cpus.iter().map(u32::to_string).collect();
         let of = if cpus.len() == 1 { "CPU" } else { "CPUs" };
         let cpus = cpus.join(" ");
-        out.push(format!("tracks of {}: {} idle periods, {of} {cpus}", tracks.governor, tracks.stays));
+        out.push(format!(
+            "tracks of {}: {}, {of} {cpus}",
+            tracks.governor,
+            number_of(tracks.stays, "idle period")
+        ));
     }
     out
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The kernel's counters beside the trace's.
 
+use idlewise_model::number_of;
 use idlewise_report::{Line, Table, UNKNOWN, duration};
 
 use crate::cells::shown_or_unknown;
@@ -23,8 +24,8 @@ pub(super) fn lines(c: &CounterCheck) -> Vec<Line> {
     };
     let mut out = vec![Line::new("counters", words)];
     if across > 0 {
-        let why =
-            format!("{across} idle periods span a moment at which counters were read, and are not counted");
+        let across = number_of(across, "idle period");
+        let why = format!("not counted: {across} during which counters were read");
         out.push(Line::new("", why));
     }
     out.extend(c.notes.iter().map(|n| Line::new("note", n)));

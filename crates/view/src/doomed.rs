@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Doomed idle entries as text.
 
-use idlewise_model::Confidence;
+use idlewise_model::{Confidence, number_of};
 use idlewise_report::{Line, Table, duration, percent, percent_of};
 
 use crate::head::cpu_list;
@@ -22,8 +22,11 @@ pub(super) fn line(d: &Doomed, clock: &str) -> Line {
             cpu_list(&d.not_known)
         )
     };
-    let counted =
-        format!("{doomed} of {} idle entries ({} %)", d.entries, percent(percent_of(doomed, d.entries)));
+    let counted = format!(
+        "{doomed} of {} ({} %)",
+        number_of(d.entries, "idle entry"),
+        percent(percent_of(doomed, d.entries))
+    );
     let lost = duration(lost_ns as f64);
     let is = |grade: Confidence| d.grade == Some(grade.name());
     let words = if is(Confidence::Recorded) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Lines above the tables: the recording, its machine, what the numbers are worth.
 
-use idlewise_model::{NotKnown, Note};
+use idlewise_model::{HealthKind, NotKnown, Note, number_of};
 use idlewise_recording::governors::ForeignHead;
 use idlewise_recording::recording::MACHINE;
 use idlewise_recording::trace_head::HealthHead;
@@ -38,7 +38,12 @@ pub(crate) fn head_lines(head: &TraceHead) -> Vec<Line> {
         Line::new("trace", what),
         Line::new(
             "",
-            format!("{}, {} events, CPUs used: {}", span(head.span_ns), head.events, cpu_list(&head.cpus)),
+            format!(
+                "{}, {}, CPUs used: {}",
+                span(head.span_ns),
+                number_of(head.events, "event"),
+                cpu_list(&head.cpus)
+            ),
         ),
     ];
     out.extend(head.assumption().map(|a| Line::new("assumed", a)));
@@ -57,7 +62,9 @@ pub(crate) fn health_lines(health: &[HealthHead]) -> Vec<Line> {
     let line = |h: &HealthHead| {
         // A scrubbed tape says no longer where.
         let first = if h.first.is_empty() { String::new() } else { format!(" (first: {})", h.first) };
-        Line::new("health", format!("{} {}{first}", h.count, h.what))
+        let what =
+            HealthKind::from_name(&h.kind).map_or(h.what.as_ref(), |kind| kind.describe_number(h.count));
+        Line::new("health", format!("{} {what}{first}", h.count))
     };
     health.iter().map(line).collect()
 }
@@ -126,11 +133,11 @@ pub(crate) fn fidelity_lines(f: &Result<FidelityHead, NotKnown>) -> Vec<Line> {
     let mut out = vec![Line::new(
         "fidelity",
         format!(
-            "replay of {} repeats the kernel's choices: state {} %, {tick} ({} choices compared; {} more \
+            "replay of {} repeats the kernel's choices: state {} %, {tick} ({} compared; {} more \
              depend on what came before the recording)",
             f.governor,
             percent(same_state_pct),
-            f.decisions,
+            number_of(f.decisions, "choice"),
             f.unknown_memory
         ),
     )];

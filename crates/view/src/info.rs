@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a trace holds, as text.
 
+use idlewise_model::number_of;
 use idlewise_report::{Line, Report, Table, percent, percent_of, share, signed_duration, span};
 
 use crate::agreement::agreement_lines;
@@ -50,7 +51,7 @@ fn file_lines(i: &Info) -> Vec<Line> {
     let first = format!("{}.{:09}", i.first_ns / 1_000_000_000, i.first_ns % 1_000_000_000);
     let time = match i.events {
         0 => format!("no events; clock {clock}"),
-        n => format!("{} from {first} s, clock {clock}; {n} events", span(i.span_ns)),
+        n => format!("{} from {first} s, clock {clock}; {}", span(i.span_ns), number_of(n, "event")),
     };
     out.push(Line::new("time", time));
     if !i.other_instances.is_empty() {
@@ -67,7 +68,7 @@ fn verdict_line(what: &str, v: &Verdict) -> Line {
 fn decision_line(i: &Info) -> Option<Line> {
     let by = |d: &DecisionCount| {
         let who = if d.governor.is_empty() { "a governor that was enabled earlier" } else { &d.governor };
-        format!("{} decisions by {who}", d.count)
+        format!("{} by {who}", number_of(d.count, "decision"))
     };
     let all: Vec<String> = i.decisions.iter().map(by).collect();
     (!all.is_empty()).then(|| Line::new("parity", format!("yes, true inputs recorded: {}", all.join(", "))))

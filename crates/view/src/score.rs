@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The judgement of a recording's own choices as text.
 
-use idlewise_model::Piece;
+use idlewise_model::{Piece, number_of};
 use idlewise_recording::placement::Per;
 use idlewise_report::{Line, Report, Table, duration, percent, percent_of, span};
 use idlewise_score::{Measure, Place, Score};
@@ -82,9 +82,10 @@ fn tick_line(s: &Score) -> Option<Line> {
         "the recording does not show for any entry whether the tick was kept or stopped".to_owned()
     } else {
         format!(
-            "the recording does not show for {} of {entries} entries ({} %) whether the tick was kept or \
+            "the recording does not show for {} of {} ({} %) whether the tick was kept or \
              stopped: the tick's columns do not count them",
             s.ticks_unknown,
+            number_of(entries, "entry"),
             percent(percent_of(s.ticks_unknown, entries))
         )
     };
@@ -95,9 +96,10 @@ fn tick_line(s: &Score) -> Option<Line> {
 fn no_state_line(s: &Score) -> Option<Line> {
     let u = s.unplaced.get(&Piece::NO_STATE)?;
     let words = format!(
-        "{} idle periods, {} together, are not counted below: the recording does not show their states",
-        u.entries,
-        span(u.residency_ns)
+        "{}, {} together, {} not counted below: the recording does not show their states",
+        number_of(u.entries, "idle period"),
+        span(u.residency_ns),
+        if u.entries == 1 { "is" } else { "are" }
     );
     Some(Line::new("WARNING", words))
 }
@@ -122,8 +124,8 @@ fn verdict_lines(a: &VerdictCheck) -> Vec<Line> {
     let mut out = vec![Line::new("misses", verdict)];
     if a.rejected > 0 {
         let text = format!(
-            "{} entries refused by the driver: too deep by the clock but not counted by the kernel; the longest took {}",
-            a.rejected,
+            "{} refused by the driver: too deep by the clock but not counted by the kernel; the longest took {}",
+            number_of(a.rejected, "entry"),
             duration(a.longest_rejected_ns as f64)
         );
         out.push(Line::new("rejected", text));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What depends on sleep lengths that are not certain.
 
+use idlewise_model::number_of;
 use idlewise_report::{Line, share};
 
 use idlewise_study::replay::{MetricSensitivity, Sensitivity, TRIED};
@@ -9,7 +10,8 @@ use idlewise_study::replay::{MetricSensitivity, Sensitivity, TRIED};
 const WORTH_A_LINE_PCT: f64 = 5.0;
 
 pub(super) fn lines(s: &Sensitivity) -> Vec<Line> {
-    let unsure = format!("not certain for {} % of {} wake events", share(s.unsure_pct(), 0), s.waits);
+    let unsure =
+        format!("not certain for {} % of {}", share(s.unsure_pct(), 0), number_of(s.waits, "wake event"));
     if s.metrics.is_empty() {
         let worth = s.unsure_pct() >= WORTH_A_LINE_PCT;
         let hint =
@@ -20,8 +22,8 @@ pub(super) fn lines(s: &Sensitivity) -> Vec<Line> {
     let mut open = "every sleep length compatible with the trace";
     if s.unsure_io_waits > 0 {
         let what = format!(
-            "whether tasks in uninterruptible sleep wait for I/O is not certain at {} idle entries; both tried",
-            s.unsure_io_waits
+            "whether tasks in uninterruptible sleep wait for I/O is not certain at {}; both tried",
+            number_of(s.unsure_io_waits, "idle entry")
         );
         out.push(Line::new("", what));
         open = "all that the trace leaves open";

@@ -2,7 +2,7 @@
 //! What a comparison comes to, in words that a sceptical reader can check against the tables.
 
 pub use idlewise_answer::{SMALL_LATENCY_NS, SMALL_PCT};
-use idlewise_model::{Note, NoteId};
+use idlewise_model::{Note, NoteId, number_of};
 use idlewise_report::{percent, percent_of, signed_duration, signed_percent};
 use idlewise_score::measure::{ENERGY, LATENCY_MEAN, LATENCY_P99};
 use idlewise_score::{Measure, Unit};
@@ -87,7 +87,7 @@ impl WaitCounts {
             parts.iter().filter(|p| p.0 > 0).map(|(n, what)| format!("{what} {} %", share(*n))).collect();
         let parts =
             if parts.is_empty() { "the same first choice in all".to_owned() } else { parts.join(", ") };
-        format!("{parts} of {} wake events", self.all)
+        format!("{parts} of {}", number_of(self.all, "wake event"))
     }
 }
 

@@ -3,7 +3,7 @@
 
 use idlewise_model::{
     Confidence, Counted, CpuTape, Health, HealthKind, NEVER_NS, Piece, PiecesError, Source, Tape, TapeCpu,
-    WakeCause, nth,
+    WakeCause, nth, number_of,
 };
 
 use super::{Maker, place, rcu};
@@ -72,9 +72,15 @@ impl Maker<'_> {
         let why = if idle_task || seen.idle_entries > 0 && seen.idle_exits > 0 {
             return TapeCpu::Usable;
         } else if seen.idle_entries > 0 {
-            format!("no exit from idle ({} entries): how long it was idle is not known", seen.idle_entries)
+            format!(
+                "no exit from idle ({}): how long it was idle is not known",
+                number_of(seen.idle_entries, "entry")
+            )
         } else if seen.idle_exits > 0 {
-            format!("no idle entry ({} exits): since when it was idle is not known", seen.idle_exits)
+            format!(
+                "no idle entry ({}): since when it was idle is not known",
+                number_of(seen.idle_exits, "exit")
+            )
         } else if seen.switches_to_idle > 0 {
             format!(
                 "no idle events, though it switched to its idle task {} times: the recording leaves them out",

@@ -2,7 +2,7 @@
 //! Each input of governors: how well it is known, and how it was made.
 
 use idlewise_model::{
-    Confidence, CpuTape, Note, NoteId, PieceFlags, PiecesError, TapeCpu, TapeInput, cpu_list,
+    Confidence, CpuTape, Note, NoteId, PieceFlags, PiecesError, TapeCpu, TapeInput, cpu_list, number_of,
 };
 
 use super::cpu::Cpu;
@@ -211,7 +211,9 @@ impl Maker<'_> {
         let limit = if unseen == 0 {
             String::new()
         } else {
-            format!("; {unseen} timers whose arming is not recorded: due when they fired, at the latest")
+            let timers = number_of(unseen as u64, "timer");
+            let they = if unseen == 1 { "it" } else { "they" };
+            format!("; {timers} whose arming is not recorded: due when {they} fired, at the latest")
         };
         format!("hrtimer events, the tick's own timer among them{limit}")
     }
@@ -236,17 +238,19 @@ impl Maker<'_> {
         let (periods, ns) = self.ungoverned;
         if periods > 0 {
             notes.push(NoteId::NoGovernor.note(format!(
-                "{periods} idle periods, {:.3} s together, without a governor: the recording has choices \
+                "{}, {:.3} s together, without a governor: the recording has choices \
                  for other idle periods of these CPUs, but not for these. The kernel's default idle routine \
                  ran while no governor was active. They are not counted, and replay asks no governor there",
+                number_of(periods, "idle period"),
                 ns as f64 / 1e9
             )));
         }
         let (periods, ns) = self.switched;
         if periods > 0 {
             notes.push(NoteId::SwitchedCpus.note(format!(
-                "{periods} idle periods, {:.3} s together, in which other CPUs switched theirs off or on: no \
+                "{}, {:.3} s together, in which other CPUs switched theirs off or on: no \
                  governor chooses there, and they are left out",
+                number_of(periods, "idle period"),
                 ns as f64 / 1e9
             )));
         }
@@ -266,10 +270,10 @@ impl Maker<'_> {
         }
         if self.replaced > 0 {
             notes.push(NoteId::OtherGovernor.note(format!(
-                "{} idle periods came before the last governor was enabled: the score of the kernel's own \
+                "{} came before the last governor was enabled: the score of the kernel's own \
                  choices includes those of another governor. The comparison of a replay with the kernel's \
                  choices leaves them out for a trace, and includes them for a tape",
-                self.replaced
+                number_of(self.replaced, "idle period")
             )));
         }
         notes
