@@ -65,6 +65,8 @@ fn wrapped_lines_are_joined_at_any_width() {
         same(&format!("wrapped at {width}"), &each(|_, line| wrapped(line, width)));
         let trimmed = each(|_, line| wrapped(line.trim_start(), width));
         same(&format!("trimmed and wrapped at {width}"), &trimmed);
+        let bare = trimmed.lines().map(|line| format!("{}\n", line.trim_end())).collect::<String>();
+        same(&format!("wrapped at {width} without blanks at ends"), &bare);
     }
 }
 

@@ -181,7 +181,7 @@ impl People {
         if !full || self.lines == 0 || self.lines >= MOST_PIECES {
             return false;
         }
-        // It may be broken before its time.
+        // A line may be broken before the time in it.
         let completes =
             |held: &[u8]| Head::parse(held).is_none() && Head::parse(&[held, text].concat()).is_some();
         if begins(text) && !completes(&self.held) {
