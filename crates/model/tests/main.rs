@@ -12,6 +12,7 @@ mod health;
 mod idle_table;
 mod loop_costs;
 mod near;
+mod number_of;
 mod pieces;
 mod prices;
 mod span;

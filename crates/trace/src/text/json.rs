@@ -169,7 +169,7 @@ impl<'a> Strings<'a> {
 /// A string that was passed.
 struct Passed {
     to: u64,
-    /// How it begins.
+    /// The text that it begins with.
     start: String,
     /// No more than one line is in it.
     is_line: bool,
