@@ -169,7 +169,7 @@ impl<'a> Strings<'a> {
 /// A string that was passed.
 struct Passed {
     to: u64,
-    /// The text that it begins with.
+    /// Its first characters, as many as are kept of a key.
     start: String,
     /// No more than one line is in it.
     is_line: bool,
