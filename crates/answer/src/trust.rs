@@ -210,9 +210,10 @@ impl Trust {
             ));
         }
         if !head.warnings.is_empty() {
-            // What is left out is in no number.
-            let left_out = |w: &Note| matches!(w.id, NoteId::StoodStill | NoteId::SwitchedCpus);
-            let grade = if head.warnings.iter().all(left_out) { Grade::Fair } else { Grade::Poor };
+            // What is left out is in no number; a machine that is idle for long may just be so.
+            let plausible =
+                |w: &Note| matches!(w.id, NoteId::StoodStill | NoteId::SwitchedCpus | NoteId::LongIdlePeriod);
+            let grade = if head.warnings.iter().all(plausible) { Grade::Fair } else { Grade::Poor };
             out.push(Reason::new(grade, ReasonId::Warnings, "see the warnings"));
         }
         let lost: u64 =

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 use idlewise_answer::{Grade, Reason, ReasonId};
 use idlewise_corpus::{Basis, Corpus, Entry, Split, StateCount, hash_of};
-use idlewise_model::{Confidence, NoteId};
+use idlewise_model::Confidence;
 use idlewise_recording::counters::CounterCheck;
 use idlewise_recording::trace_head::InputHead;
 use idlewise_recording::{CommandError, Recording, RecordingOptions, ReplaySetup};
@@ -138,9 +138,7 @@ fn entry(
     let [trace] = report.traces.as_slice() else { unreachable!("one trace was asked for") };
     let head = &trace.head;
     let trust = &report.answer.trust;
-    // A machine that is idle all the time is worth comparing, too, though nothing shows that it was not suspended.
-    let only_idle = head.warnings.iter().all(|w| w.id == NoteId::LongIdlePeriod);
-    let reasons = trust.reasons.iter().filter(|r| refuses(r) && !(only_idle && r.id == ReasonId::Warnings));
+    let reasons = trust.reasons.iter().filter(|r| refuses(r));
     let mut against: Vec<String> = reasons.map(|r| r.words.clone()).collect();
     if !against.is_empty() {
         against.extend(head.warnings.iter().map(|w| w.words.clone()));

@@ -173,10 +173,10 @@ impl Programs {
     pub(crate) fn event(&mut self, kind: &EventKind) {
         match *kind {
             EventKind::SuspendResume { .. } => self.suspends = true,
-            EventKind::SchedSwitch { prev_pid, prev_state, .. } => {
-                if self.suspends && prev_pid > 0 && sleeps(prev_state) && self.pids.len() < Self::MOST {
-                    self.pids.insert(prev_pid);
-                }
+            EventKind::SchedSwitch { prev_pid, prev_state, .. }
+                if self.suspends && prev_pid > 0 && sleeps(prev_state) && self.pids.len() < Self::MOST =>
+            {
+                self.pids.insert(prev_pid);
             }
             _ => {}
         }

@@ -77,7 +77,8 @@ impl Folds {
         let line = line.get(..LONGEST).unwrap_or(line);
         if begins(line) || self.joined.len() > LONGEST {
             self.judge();
-            (self.joined.clear(), self.spaced.clear());
+            self.joined.clear();
+            self.spaced.clear();
             self.pieces = 0;
         } else if self.pieces > 0 {
             *self.continued.entry(self.last).or_default() += 1;
