@@ -38,6 +38,8 @@ pub(crate) struct Maker<'a> {
     /// Without `tick_stop` events, `timer_base_idle` tells.
     base_idle_tells: bool,
     uninterruptible: BTreeMap<i32, u32>,
+    /// The CPU that each task is being woken for, as far as that is chosen yet, and since when, ns.
+    woken_on: BTreeMap<i32, (u32, u64)>,
     /// Idle periods for which no governor was asked, and their time, ns.
     ungoverned: (u64, u64),
     /// Idle periods whose state a governor chose that was replaced later.
@@ -75,6 +77,7 @@ impl<'a> Maker<'a> {
             spool: Spool::new(limits),
             base_idle_tells: facts.tick_shown_by() == Some(TickShownBy::TimerBaseIdle),
             uninterruptible: BTreeMap::new(),
+            woken_on: BTreeMap::new(),
             ungoverned: (0, 0),
             replaced: 0,
             standstill: Standstill::since(begin_ns),
@@ -106,18 +109,24 @@ impl<'a> Maker<'a> {
                 if sleeps(prev_state) && self.facts.programs.contains(&prev_pid) {
                     self.standstill.program_sleeps();
                 }
+                self.woken_on.remove(&next_pid);
                 self.util.switch(e.cpu, running_ns, (prev_pid, prev_state), (next_pid, next_prio));
                 self.switch(e, prev_pid, prev_state, next_pid);
             }
             EventKind::SchedWaking { pid, target_cpu } => self.waking(e, pid, target_cpu),
             EventKind::SchedWakeup { pid, target_cpu, new } => {
                 self.util.woken(pid, running_ns, target_cpu, new);
-                self.waking(e, pid, target_cpu);
+                self.woken(e, pid, target_cpu);
             }
             EventKind::SchedBlockedReason { pid, .. } | EventKind::SchedStat { pid, .. } => {
                 self.waits_no_more(pid)
             }
-            EventKind::SchedMigrateTask { pid, dest_cpu, .. } => self.util.move_to(pid, running_ns, dest_cpu),
+            EventKind::SchedMigrateTask { pid, dest_cpu, .. } => {
+                self.util.move_to(pid, running_ns, dest_cpu);
+                if self.woken_on.contains_key(&pid) {
+                    self.chosen_for(e, pid, dest_cpu);
+                }
+            }
             EventKind::CpuFrequency { cpu, khz } => self.util.frequency(cpu, running_ns, khz),
             EventKind::PeltCfs { cpu, util } => self.util.recorded(cpu, running_ns, util),
             EventKind::SchedWakeIdleWithoutIpi { cpu } => self.remote_wake(cpu),

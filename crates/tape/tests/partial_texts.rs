@@ -563,5 +563,22 @@ fn what_another_cpu_did_dates_the_wake() {
     let (at, exit, known) = wake(&[(20 * US, waking), (17 * US, ipi)]);
     assert_eq!((exit / US - at / US, known), (17, Confidence::Recorded));
     // Nothing shows it: the declared exit latency must do.
-    assert_eq!(wake(&[]).2, Confidence::Derived);
+    let nothing = wake(&[]);
+    assert_eq!(nothing.2, Confidence::Derived);
+    // A task that ran here last may be woken elsewhere.
+    let begins = (2500 * US, "sched_waking: comm=late pid=5 prio=120 target_cpu=000");
+    let goes = (2490 * US, "sched_migrate_task: comm=late pid=5 prio=120 orig_cpu=0 dest_cpu=1");
+    let there = (2480 * US, "sched_wakeup: comm=late pid=5 prio=120 target_cpu=001");
+    assert_eq!(exit / US - wake(&[begins]).0 / US, 2500, "the test's events are heard");
+    for elsewhere in [&[begins, goes, there][..], &[begins, there], &[begins, goes]] {
+        assert_eq!(wake(elsewhere), nothing, "{elsewhere:?}");
+        let (at, exit, known) = wake(&[elsewhere, &[(20 * US, waking)]].concat());
+        assert_eq!((exit / US - at / US, known), (20, Confidence::Derived));
+    }
+    // One that ran elsewhere is woken here.
+    let here = [
+        (30 * US, "sched_waking: comm=late pid=5 prio=120 target_cpu=001"),
+        (25 * US, "sched_migrate_task: comm=late pid=5 prio=120 orig_cpu=1 dest_cpu=0"),
+    ];
+    assert_eq!(exit / US - wake(&here).0 / US, 25);
 }

@@ -99,9 +99,10 @@ pub(super) struct Stay {
     pub(super) in_suspend: bool,
     /// Other CPUs switched this one off or on during the stay.
     pub(super) switched: bool,
-    /// When another CPU first sent an interrupt during the stay, and began to wake a task for this CPU, ns.
+    /// When another CPU first sent an interrupt during the stay, ns.
     pub(super) called_ns: Option<u64>,
-    pub(super) waking_ns: Option<u64>,
+    /// The tasks that other CPUs began to wake for this one during the stay, and when, ns.
+    pub(super) wakings: Vec<(i32, u64)>,
     pub(super) programmed: Confidence,
     pub(super) exit_ns: Option<u64>,
     pub(super) seen: Evidence,

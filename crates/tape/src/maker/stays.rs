@@ -233,7 +233,7 @@ impl Stay {
     fn called_by(&self) -> Option<Due> {
         let due = |at_ns: u64, confidence| Due { at_ns, confidence };
         let called = self.called_ns.map(|at_ns| due(at_ns, Confidence::Recorded));
-        called.or(self.waking_ns.map(|at_ns| due(at_ns, Confidence::Derived)))
+        called.or(self.wakings.first().map(|(_, at_ns)| due(*at_ns, Confidence::Derived)))
     }
 }
 

@@ -180,7 +180,7 @@ impl Maker<'_> {
             in_suspend: suspending,
             switched: false,
             called_ns: None,
-            waking_ns: None,
+            wakings: Vec::new(),
             programmed: timers.programmed.max(at_best(was_later)),
             exit_ns: None,
             seen: Evidence::default(),
@@ -198,6 +198,7 @@ impl Maker<'_> {
         match open {
             Some(stay) => {
                 stay.exit_ns = Some(ts_ns);
+                stay.seen.remote_wake |= !stay.wakings.is_empty();
                 came_ns = stay.seen.first.map_or(ts_ns, |(_, first_ns)| first_ns);
             }
             None => self.health.add(HealthKind::ExitWithoutEntry, 1, || place(cpu, ts_ns)),

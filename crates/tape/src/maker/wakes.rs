@@ -14,6 +14,8 @@ use crate::rcu_softirq::RCU_SOFTIRQ;
 /// The softirq that runs wheel timers.
 const TIMER_SOFTIRQ: u32 = 1;
 const SCHED_SOFTIRQ: u32 = 7;
+/// So many tasks that are woken for a CPU in one stay are remembered.
+const MOST_WAKINGS: usize = 16;
 
 impl Maker<'_> {
     /// An interrupt or softirq begins or ends.
@@ -179,17 +181,47 @@ impl Maker<'_> {
         }
     }
 
+    /// A task is about to be woken: on the CPU where it ran last, unless another one is chosen.
     pub(super) fn waking(&mut self, e: &Event, pid: i32, target_cpu: u32) {
         self.waits_no_more(pid);
-        if e.cpu != target_cpu {
-            self.remote_wake(target_cpu);
-            if let Some(stay) = self.open(target_cpu) {
-                stay.waking_ns.get_or_insert(e.ts_ns);
-            }
+        self.wakes_on(e, pid, target_cpu);
+        self.woken_on.insert(pid, (target_cpu, e.ts_ns));
+    }
+
+    /// A task that is woken is there.
+    pub(super) fn woken(&mut self, e: &Event, pid: i32, target_cpu: u32) {
+        self.waits_no_more(pid);
+        self.chosen_for(e, pid, target_cpu);
+        self.woken_on.remove(&pid);
+    }
+
+    /// A task that is about to be woken goes to `cpu`: the one where it ran last is not woken for it.
+    pub(super) fn chosen_for(&mut self, e: &Event, pid: i32, cpu: u32) {
+        let Some(&(last, at_ns)) = self.woken_on.get(&pid) else {
+            return self.wakes_on(e, pid, cpu);
+        };
+        if last == cpu {
+            return;
+        }
+        if let Some(stay) = self.open(last) {
+            stay.wakings.retain(|(task, _)| *task != pid);
+        }
+        let sent = self.facts.ipis_sent > 0;
+        let sent_ns = &mut self.cpu(last).sent_ns;
+        *sent_ns = sent_ns.filter(|ns| *ns != at_ns || sent);
+        self.wakes_on(e, pid, cpu);
+        self.woken_on.insert(pid, (cpu, e.ts_ns));
+    }
+
+    fn wakes_on(&mut self, e: &Event, pid: i32, cpu: u32) {
+        if e.cpu != cpu
+            && let Some(stay) = self.open(cpu).filter(|stay| stay.wakings.len() < MOST_WAKINGS)
+        {
+            stay.wakings.push((pid, e.ts_ns));
         }
         // A wakeup that has only begun shows that an interrupt may follow, now or after the entry.
-        if self.facts.ipis_sent == 0 && matches!(e.kind, EventKind::SchedWaking { .. }) {
-            self.sent(e, target_cpu);
+        if self.facts.ipis_sent == 0 && !matches!(e.kind, EventKind::SchedWakeup { .. }) {
+            self.sent(e, cpu);
         }
     }
 
@@ -207,7 +239,8 @@ impl Maker<'_> {
     pub(super) fn sent(&mut self, e: &Event, cpu: u32) {
         if e.cpu != cpu {
             self.cpu(cpu).sent_ns = Some(e.ts_ns);
-            let interrupt = !matches!(e.kind, EventKind::SchedWaking { .. });
+            let interrupt =
+                !matches!(e.kind, EventKind::SchedWaking { .. } | EventKind::SchedMigrateTask { .. });
             if let Some(stay) = self.open(cpu).filter(|_| interrupt) {
                 stay.called_ns.get_or_insert(e.ts_ns);
             }
