@@ -174,3 +174,18 @@ fn wrong_inputs_of_the_tape_are_counted_with_their_grade() {
     let counts: Vec<u64> = later.iter().map(|t| t.graded_wrong).collect();
     assert_eq!(counts, [1, 0, 1, 0], "{later:#?}");
 }
+
+/// Guests that were idle, of which `idlewise record --inputs` has recorded all events of the scheduler, with `kernel.sched_schedstats` off.
+#[test]
+fn no_input_of_debians_kernels_is_wrong_that_is_graded_recorded_or_derived() {
+    for (name, decisions) in [("6.1-idle-ladder", 162), ("6.12-idle-menu", 112), ("7.3-idle-ladder", 209)] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../tests/data/debian/{name}.dat"));
+        let there = info(&path, &RecordingOptions::default(), &[]).unwrap().replayed.unwrap();
+        let [parity] = there.parity.as_slice() else { panic!("{name}: {:?}", there.parity) };
+        let of_all = parity.result.as_ref().unwrap();
+        assert_eq!((of_all.decisions, of_all.same), (decisions, decisions), "{name}: {:#?}", of_all.first);
+        assert!(there.true_inputs.iter().any(|t| t.name == "iowait" && t.compared + 2 > decisions), "{name}");
+        let wrong: Vec<_> = there.true_inputs.iter().filter(|t| t.graded_wrong > 0).collect();
+        assert!(wrong.is_empty(), "{name}: {wrong:#?}");
+    }
+}
