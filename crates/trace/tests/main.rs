@@ -32,6 +32,7 @@ mod text_lines;
 mod text_long;
 mod text_order;
 mod text_real_files;
+mod text_refused;
 mod text_same_as_dat;
 mod text_starts;
 mod text_values;
