@@ -116,7 +116,7 @@ impl Folds {
 fn is_sound(line: &[u8]) -> bool {
     let LineKind::Event(_, name, fields) = kind_of(line) else { return false };
     let name = String::from_utf8_lossy(name);
-    let name = name.rsplit(':').next().unwrap_or_default();
+    let name = name.rsplit_once(':').map_or(&*name, |(_, event)| event);
     let Some(system) = system_of(name) else { return false };
     let mut words = Words { learned: Learned::default(), addresses: BTreeMap::new(), timer_flags_told: true };
     Shape::learn(system, name, fields)

@@ -31,8 +31,8 @@ impl<'l> Comment<'l> {
         }
         let (cpu, n) = digits(column)?;
         let task = trim(column.get(n..)?.strip_prefix(b")")?);
-        let pid = task.rsplit(|b| *b == b'-').next().unwrap_or_default();
-        let named = pid.len() < task.len() && digits(pid).is_some_and(|(_, n)| n == pid.len());
+        let pid = task.iter().rposition(|b| *b == b'-').and_then(|at| task.get(at + 1..));
+        let named = pid.is_some_and(|pid| digits(pid).is_some_and(|(_, n)| n == pid.len()));
         Some(Self { time, cpu, task: if named { task } else { b"" }, event })
     }
 }
@@ -50,10 +50,8 @@ pub(super) fn is_line(line: &[u8]) -> bool {
 
 /// Whether a comment begins with an event's name.
 fn is_event(text: &[u8]) -> bool {
-    let name = text.split(|b| *b == b':').next().unwrap_or_default();
-    name.len() < text.len()
-        && !name.is_empty()
-        && name.iter().all(|b| b.is_ascii_alphanumeric() || *b == b'_')
+    let name = text.iter().position(|b| *b == b':').and_then(|end| text.get(..end));
+    name.is_some_and(|name| !name.is_empty() && name.iter().all(|b| b.is_ascii_alphanumeric() || *b == b'_'))
 }
 
 /// Writes a line as other tracers print it: an event, or nothing for a function. One without a time stays as it is.
