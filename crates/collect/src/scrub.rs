@@ -120,12 +120,15 @@ fn release(kernel: &str) -> String {
 
 /// Notes that tapes and recordings make of what they found; their words name nothing but CPUs, states and counts. Those of readers may
 /// name anything that a trace holds.
-const OUR_NOTES: [NoteId; 11] = [
+const OUR_NOTES: [NoteId; 14] = [
     NoteId::TickBeforeGovernor,
     NoteId::NoIdleEvents,
     NoteId::RejectedByCount,
     NoteId::NoGovernor,
     NoteId::StoodStill,
+    NoteId::LongIdlePeriod,
+    NoteId::QuietCpus,
+    NoteId::NoMisses,
     NoteId::SwitchedCpus,
     NoteId::OtherGovernor,
     NoteId::AlwaysRefused,
@@ -225,6 +228,8 @@ mod tests {
         }
         let readers = NoteId::Reader.note("the buffer of jane");
         assert!(!words.note(&readers).words.contains("jane"));
+        let long = NoteId::LongIdlePeriod.note("one idle period of 2.100 s (CPU 3 at 4816.217883 s) is 95 %");
+        assert_eq!(words.note(&long).words, "one idle period of 2.100 s (CPU 3 at ? s) is 95 %");
         assert_eq!(governor_name("/home/jane/teo.c"), "");
         let tree = "/home/jane/linux-source-6.12/drivers/cpuidle/governors/teo.c";
         assert_eq!(governor_name(tree), "linux:6.12/teo");
