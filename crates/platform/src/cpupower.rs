@@ -1,28 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What `cpupower idle-info` and `cpupower monitor` print.
 
+use std::collections::BTreeMap;
+
 use crate::dump_origin::Around;
 use crate::idle_log::{IdleLog, LoggedInterval, LoggedState, decimal, percent};
 use crate::sysfs_line::STATES_MAX;
 use crate::{DamagedValue, SysfsDump};
 
 /// Reads `cpupower idle-info`, of one CPU or of several (`-c all`), quoted in a mail or not; nothing where the text is
-/// something else. A CPU that is there again begins a new snapshot. Versions before 6.17 do not print residencies; above,
+/// something else. A CPU that is there again begins a new snapshot, and so does another call. Versions before 6.17 do not print residencies; above,
 /// below and rejected none does.
 pub(crate) fn idle_info<'a>(text: &'a str, name: &str) -> Option<Vec<SysfsDump>> {
     let mut dumps: Vec<SysfsDump> = Vec::new();
     let mut head = SysfsDump::default();
     let mut around = Around::default();
+    // The driver comes first, once for each call.
+    let mut called = false;
     // The CPU, and the number of its state.
     let mut at: Option<(Option<u32>, Option<usize>)> = None;
-    let bare = |line: &'a str| line.trim_start_matches(['>', ' ', '\t']).trim_end();
+    // Markdown makes captions bold.
+    let bare = |line: &'a str| {
+        line.trim_start_matches(['>', ' ', '\t', '*']).trim_end_matches(['*', ' ', '\t', '\r'])
+    };
     let mut rest = text.lines().map(bare).enumerate();
     while let Some((number, line)) = rest.next() {
         let (key, value) = line.split_once(':').map_or((line, ""), |(key, value)| (key.trim(), value.trim()));
+        let key = key.trim_end_matches('*');
         if let Some(cpu) = key.strip_prefix("analyzing CPU ") {
             let cpu = cpu.parse().ok();
             let origin = &around.origin;
-            if dumps.last().is_none_or(|d| d.cpus.contains_key(&cpu) || !d.origin.goes_on(origin)) {
+            let called = std::mem::take(&mut called);
+            if called || dumps.last().is_none_or(|d| d.cpus.contains_key(&cpu) || !d.origin.goes_on(origin)) {
                 dumps.push(SysfsDump { origin: origin.clone(), ..head.clone() });
             }
             around.interrupt();
@@ -30,7 +39,7 @@ pub(crate) fn idle_info<'a>(text: &'a str, name: &str) -> Option<Vec<SysfsDump>>
             continue;
         }
         match key {
-            "CPUidle driver" => head.driver = Some(value.to_owned()),
+            "CPUidle driver" => (head.driver, called) = (Some(value.to_owned()), true),
             "CPUidle governor" => head.governor = Some(value.to_owned()),
             _ => around.hear(line),
         }
@@ -44,11 +53,11 @@ pub(crate) fn idle_info<'a>(text: &'a str, name: &str) -> Option<Vec<SysfsDump>>
             "Residency" => "residency",
             "Usage" => "usage",
             "Duration" => "time",
-            ""
-            | "Number of idle states"
-            | "Available idle states"
-            | "CPUidle driver"
-            | "CPUidle governor" => continue,
+            "Number of idle states" => {
+                dump.announced.extend(value.parse().ok().map(|n: usize| (*cpu, n.min(STATES_MAX))));
+                continue;
+            }
+            "" | "Available idle states" | "CPUidle driver" | "CPUidle governor" => continue,
             _ if value.is_empty() && line.ends_with(':') && is_state() => {
                 let next = state.map_or(0, |n| n + 1);
                 if next >= STATES_MAX {
@@ -71,6 +80,13 @@ pub(crate) fn idle_info<'a>(text: &'a str, name: &str) -> Option<Vec<SysfsDump>>
             let place = format!("{name}:{}", number + 1);
             dump.damaged.push(DamagedValue { place, what: format!("{key} is {what}") });
         }
+    }
+    for dump in &mut dumps {
+        let lacks = |cpu: &Option<u32>| {
+            let shown = dump.cpus.get(cpu).map(BTreeMap::len);
+            shown.zip(dump.announced.get(cpu)).is_some_and(|(shown, all)| shown < *all)
+        };
+        dump.cut = at.as_ref().and_then(|(last, _)| *last).filter(|last| lacks(&Some(*last)));
     }
     dumps.retain(|d| !d.cpus.is_empty());
     (!dumps.is_empty()).then_some(dumps)

@@ -10,8 +10,12 @@ pub struct IdleLog {
     pub intervals: Vec<LoggedInterval>,
     /// Lines that are about something else.
     pub foreign_lines: usize,
+    /// Rows of CPUs that do not fit the columns; they are left out.
+    pub damaged_rows: usize,
     /// The text ends within an interval, which is left out.
     pub cut_off: bool,
+    /// The text does not have all CPUs; what the tool printed of all together is left out.
+    pub some_cpus: bool,
     /// It does not show all idle states: their shares of time are known, and those among the idle states are not.
     pub partial: bool,
 }
@@ -19,6 +23,8 @@ pub struct IdleLog {
 /// What a tool measured in a time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoggedInterval {
+    /// The machine, where a prompt or the like names it; else empty.
+    pub host: String,
     /// How long it was, s, where the text shows it.
     pub seconds: Option<f64>,
     /// By CPU; `None` for what the tool printed of all together.
@@ -71,10 +77,48 @@ impl IdleLog {
         }
     }
 
-    /// Leaves out the last of several intervals where it lacks CPUs that the one before has: the tool was ended while it wrote it.
+    /// Begins an interval, on the machine with this name.
+    pub(crate) fn begin(&mut self, host: &str) {
+        self.intervals.push(LoggedInterval { host: host.to_owned(), ..LoggedInterval::default() });
+    }
+
+    /// The machines that the text names, each once, in its order.
+    #[must_use]
+    pub fn hosts(&self) -> Vec<&str> {
+        let mut hosts: Vec<&str> = Vec::new();
+        for interval in self.intervals.iter().filter(|i| !i.host.is_empty()) {
+            if !hosts.contains(&interval.host.as_str()) {
+                hosts.push(&interval.host);
+            }
+        }
+        hosts
+    }
+
+    /// Leaves out what the tool printed of all CPUs together where it counts more than the CPUs that are there: somebody
+    /// has cut the text.
+    pub(crate) fn leave_out_all_of_more(&mut self) {
+        let usage =
+            |states: &Vec<LoggedState>| states.iter().try_fold(0, |sum: u64, s| sum.checked_add(s.usage?));
+        let is_of_more = |interval: &LoggedInterval| {
+            let shown =
+                interval.cpus.iter().filter(|(cpu, _)| cpu.is_some()).map(|(_, states)| usage(states));
+            let all = interval.cpus.get(&None).and_then(usage);
+            interval.cpus.len() > 1
+                && all.zip(shown.sum::<Option<u64>>()).is_some_and(|(all, shown)| all > shown)
+        };
+        // A CPU that is there at times only may have been off.
+        self.some_cpus = !self.intervals.is_empty() && self.intervals.iter().all(is_of_more);
+        if self.some_cpus {
+            self.intervals.iter_mut().for_each(|i| drop(i.cpus.remove(&None)));
+        }
+    }
+
+    /// Leaves out the last of several intervals where it lacks CPUs that the one before has, and has no others: the tool was ended
+    /// while it wrote it.
     pub(crate) fn leave_out_the_end(&mut self) {
         if let [.., before, last] = self.intervals.as_slice()
-            && before.cpus.keys().any(|cpu| !last.cpus.contains_key(cpu))
+            && before.cpus.len() > last.cpus.len()
+            && last.cpus.keys().all(|cpu| before.cpus.contains_key(cpu))
         {
             self.intervals.pop();
             self.cut_off = true;

@@ -7,7 +7,8 @@ impl IdleLog {
     /// how errors call it.
     ///
     /// # Errors
-    /// [`PlatformError::Dump`] where a mailer broke the lines of a table and its rows cannot be told from each other.
+    /// [`PlatformError::Dump`] where a mailer broke the lines of a table and its rows cannot be told from each other, or the text
+    /// has tables of several machines.
     pub fn parse(text: &str, name: &str) -> Result<Option<Self>, PlatformError> {
         let text = &*plain(text);
         if let Some(log) = cpupower::monitor(text).or_else(|| powertop::parse(text)) {
@@ -18,6 +19,14 @@ impl IdleLog {
             what,
             hint: "give the file that turbostat --out wrote".to_owned(),
         })?;
-        Ok(turbostat::parse(joined.as_deref().unwrap_or(text)))
+        let log = turbostat::parse(joined.as_deref().unwrap_or(text));
+        if let Some([first, second, ..]) = log.as_ref().map(Self::hosts).as_deref() {
+            return Err(PlatformError::Dump {
+                file: name.to_owned(),
+                what: format!("tables of several machines: {first}, {second}"),
+                hint: "put what each machine printed into a file of its own".to_owned(),
+            });
+        }
+        Ok(log)
     }
 }

@@ -60,6 +60,8 @@ pub struct SysfsDump {
     pub unnumbered: bool,
     /// Values that are not what their files hold, which are left out.
     pub damaged: Vec<DamagedValue>,
+    /// How many states each CPU has, where the text announces it.
+    pub announced: BTreeMap<Option<u32>, usize>,
     /// What the text holds in another form, too, which is not read.
     pub left_out: Option<&'static str>,
     /// The text ends within the states of this CPU.

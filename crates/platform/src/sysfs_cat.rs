@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use std::collections::BTreeMap;
 
-use crate::pasted::{FORMS, plain};
+use crate::pasted::{FORMS, plain, unread};
 use crate::{COUNTER_MAX, PlatformError, SysfsDump, SysfsState};
 
 /// What `cat state*/*` prints of one state, by kernel: the files in the order in which a shell sorts them. `s2idle` is a
@@ -80,6 +80,13 @@ impl CatDump {
                     "{strays} numbers belong to no state: a line is missing, or the kernel has other files"
                 ),
                 hint: format!("bare values are ambiguous then; {}", crate::sysfs::RECORD),
+            });
+        }
+        if let Some((what, hint)) = unread(text).filter(|_| taken == 0) {
+            return Err(PlatformError::Dump {
+                file: name.to_string(),
+                what: what.to_owned(),
+                hint: hint.to_owned(),
             });
         }
         if taken == 0 || cpus > CPUS_MAX {

@@ -123,6 +123,8 @@ struct Snapshot<'a> {
     dump: SysfsDump,
     /// The values that it has.
     seen: BTreeSet<ValueOf<'a>>,
+    /// The last file of each state, in the order of the text.
+    last_files: BTreeMap<(Option<u32>, usize), &'a str>,
 }
 
 /// Of which CPU and state, and of which of its files, a value is; a state's number is nothing where it is of none.
@@ -162,14 +164,15 @@ impl<'a> Snapshots<'a> {
         let known = last.filter(|i| self.all.get(*i).is_some_and(|s| !s.seen.contains(&value)));
         self.current = known.unwrap_or_else(|| {
             let dump = SysfsDump { origin: origin.clone(), ..SysfsDump::default() };
-            self.all.push(Snapshot { dump, seen: BTreeSet::new() });
+            self.all.push(Snapshot { dump, seen: BTreeSet::new(), last_files: BTreeMap::new() });
             self.all.len() - 1
         });
-        if let (cpu, Some(state), _) = value {
-            self.last = Some((cpu, state));
-        }
         let look = &mut self.all[self.current];
         look.seen.insert(value);
+        if let (cpu, Some(state), file) = value {
+            self.last = Some((cpu, state));
+            look.last_files.insert((cpu, state), file);
+        }
         &mut look.dump
     }
 
@@ -232,7 +235,7 @@ impl<'a> Snapshots<'a> {
 }
 
 impl Snapshot<'_> {
-    /// Whether the text ends early: its last state has fewer files than each of the others, or, where its last line has no
+    /// Whether the text ends early: its last state has fewer files than each of the others and does not end as they do, or, where its last line has no
     /// end, its last CPU fewer states than each of the others. The folder `s2idle` is not in every state.
     fn end(&mut self, (cpu, state): (Option<u32>, usize), open: bool) {
         let mut files: BTreeMap<(Option<u32>, usize), usize> = BTreeMap::new();
@@ -242,7 +245,9 @@ impl Snapshot<'_> {
             }
         }
         let own = files.remove(&(cpu, state));
-        let fewer_files = files.len() > 1 && files.values().all(|n| own < Some(*n));
+        let end = self.last_files.remove(&(cpu, state));
+        let ends_as_others = self.last_files.values().all(|file| Some(*file) == end);
+        let fewer_files = files.len() > 1 && files.values().all(|n| own < Some(*n)) && !ends_as_others;
         let mut others =
             self.dump.cpus.iter().filter(|(c, _)| **c != cpu).map(|(_, states)| states.len()).peekable();
         let own = self.dump.cpus.get(&cpu).map(BTreeMap::len);

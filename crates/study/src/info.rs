@@ -93,6 +93,9 @@ pub struct CpuInfo {
     pub lost: Option<u64>,
     /// The longest time without any event, ns.
     pub longest_silence_ns: u64,
+    /// An exit came behind an entry.
+    #[serde(skip)]
+    has_periods: bool,
     #[serde(skip)]
     last_ns: Option<u64>,
     /// Nothing but marks yet.
@@ -228,7 +231,8 @@ fn no_trace(path: &Path) -> Option<CommandError> {
             if text.is_empty() { "the file is empty" } else { "the file holds nothing but white space" };
         return Some(CommandError::input(path, format!("{why}; was the recording cut off?")));
     }
-    let what = if Sidecar::parse(&text, &name).is_ok() {
+    let has_lines = text.lines().any(|line| !line.trim().is_empty() && !line.trim_start().starts_with('#'));
+    let what = if has_lines && Sidecar::parse(&text, &name).is_ok() {
         "a side-car, which describes a recording. All commands read it with the recording next to it, which \
          has the same name with another ending"
     } else if idlewise_platform::Platform::from_toml(&text, &name).is_ok() {
@@ -276,7 +280,11 @@ impl Seen {
         match event.kind {
             // An idle event names its CPU; the others are of the CPU whose buffer holds them.
             EventKind::CpuIdle { cpu, state: Some(_) } => self.cpu(cpu).idle_entries += 1,
-            EventKind::CpuIdle { cpu, state: None } => self.cpu(cpu).idle_exits += 1,
+            EventKind::CpuIdle { cpu, state: None } => {
+                let cpu = self.cpu(cpu);
+                cpu.idle_exits += 1;
+                cpu.has_periods |= cpu.idle_entries > 0;
+            }
             EventKind::SchedSwitch { next_pid: 0, .. } => cpu.switches_to_idle += 1,
             EventKind::IdleEnabled { cpu, governor, .. } => {
                 self.in_charge.insert(cpu, governor);
@@ -326,7 +334,7 @@ fn verdicts(seen: &Seen) -> (Verdict, Verdict) {
     let with = |has: fn(&CpuInfo) -> bool| -> Vec<u32> {
         seen.cpus.values().filter(|c| has(c)).map(|c| c.cpu).collect()
     };
-    let idle = with(|c| c.idle_entries > 0 && c.idle_exits > 0);
+    let idle = with(|c| c.has_periods);
     let switched = with(|c| c.switches_to_idle > 0);
     let on = |cpus: &[u32], what: &str| {
         let (of, others) = (|n: usize| if n == 1 { "CPU" } else { "CPUs" }, with(|_| true));
@@ -345,7 +353,7 @@ fn verdicts(seen: &Seen) -> (Verdict, Verdict) {
     }
     let events = with(|c| c.idle_entries + c.idle_exits > 0);
     if !events.is_empty() {
-        let why = "nothing here shows how long a CPU was idle: no CPU has cpu_idle events of both entries and exits";
+        let why = "nothing here shows how long a CPU was idle: no CPU has a cpu_idle event of an exit behind one of an entry";
         return (verdict(false, why.to_owned()), verdict(false, why.to_owned()));
     }
     if switched.is_empty() {

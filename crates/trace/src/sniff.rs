@@ -103,7 +103,26 @@ pub(crate) fn look(head: &[u8]) -> FileKind {
     if head.iter().any(|b| *b < 0x20 && !b.is_ascii_whitespace()) {
         return is("binary data of an unknown kind", READS);
     }
+    if lacks_times(head) {
+        return is(
+            "the events of a trace without their times",
+            "keep the column of times: nothing can be known without it",
+        );
+    }
     is("text of another kind", READS)
+}
+
+/// Whether lines name a CPU and an event and have no time between: people cut it off.
+fn lacks_times(head: &[u8]) -> bool {
+    const EVENTS: [&[u8]; 4] = [b"cpu_idle:", b"sched_switch:", b"sched_wakeup:", b"hrtimer_start:"];
+    let is_cpu = |word: &[u8]| {
+        let number = word.strip_prefix(b"[").and_then(|w| w.strip_suffix(b"]"));
+        number.is_some_and(|n| n.len() == 3 && n.iter().all(u8::is_ascii_digit))
+    };
+    head.split(|b| *b == b'\n').any(|line| {
+        let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        words.any(is_cpu) && words.any(|word| EVENTS.contains(&word))
+    })
 }
 
 /// Whether an object or a list of JSON begins here. A CPU in brackets begins none.

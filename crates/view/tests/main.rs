@@ -24,6 +24,7 @@ mod memory_as_text;
 mod metering;
 mod one_file;
 mod pasted_counters;
+mod pasted_tables;
 mod pasted_texts;
 mod recorded_choices;
 mod scores_that_add_up;

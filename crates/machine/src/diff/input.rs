@@ -191,7 +191,13 @@ impl Input {
         };
         let machines = by_machine(dumps);
         let [machine] = machines.as_slice() else {
-            let runs: Vec<Run> = machines.iter().map(|m| self.whole(m, notes)).collect::<Result<_, _>>()?;
+            let mut runs: Vec<Run> =
+                machines.iter().map(|m| self.whole(m, notes)).collect::<Result<_, _>>()?;
+            for (n, run) in
+                runs.iter_mut().enumerate().filter(|(_, run)| ["", "between"].contains(&run.name.as_str()))
+            {
+                run.name = format!("machine {}", n + 1);
+            }
             if let Some([a, b, ..]) = dumps.windows(2).find(|d| d[0].other_machine(&d[1]).is_some())
                 && let Some(differ) = a.other_machine(b)
             {
@@ -203,7 +209,10 @@ impl Input {
             return Ok(Runs { meaning, because, runs });
         };
         if let ([a, b], Some(Meaning::Runs)) = (machine.as_slice(), meaning) {
-            let runs = vec![since_boot(a)?, since_boot(b)?];
+            let mut runs = vec![since_boot(a)?, since_boot(b)?];
+            for (n, run) in runs.iter_mut().enumerate().filter(|(_, run)| run.name.is_empty()) {
+                run.name = format!("snapshot {}", n + 1);
+            }
             return Ok(Runs { meaning: Meaning::Runs, because: "as asked for".to_owned(), runs });
         }
         if machine.len() < 3 || machine.len() > INTERVALS_MAX {

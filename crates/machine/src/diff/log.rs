@@ -88,6 +88,18 @@ pub(super) fn doubts(log: &IdleLog, name: &str) -> Vec<Note> {
             NoteId::OddLines.note(format!("{name}: lines about something else: {}", log.foreign_lines)),
         );
     }
+    if log.damaged_rows > 0 {
+        notes.push(NoteId::OddLines.note(format!(
+            "{name}: rows of CPUs that do not fit the columns, and are left out: {}",
+            log.damaged_rows
+        )));
+    }
+    if log.some_cpus {
+        notes.push(NoteId::LeftOut.note(format!(
+            "{name}: the row of all CPUs counts more than the CPUs that the text has: all are those that are there, and \
+             what is measured is the whole machine's"
+        )));
+    }
     if log.cut_off {
         notes.push(
             NoteId::CutOff.note(format!("{name}: the text ends within an interval, which is left out")),

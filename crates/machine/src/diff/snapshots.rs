@@ -41,7 +41,7 @@ pub(super) fn between(a: &SysfsDump, b: &SysfsDump, notes: &mut Vec<Note>) -> Re
     notes.extend(counters.cpus.iter().find_map(|(cpu, states)| implausible(*cpu, states, elapsed_ns(cpu))));
     let parts = Parts::of_dump(b, &counters);
     let name = match (a.origin.name(), b.origin.name()) {
-        (from, to) if from == to => "between".to_owned(),
+        (from, to) if from == to || from.is_empty() || to.is_empty() => "between".to_owned(),
         (from, to) => format!("{from} to {to}"),
     };
     parts.run(&name, "two snapshots", seconds, b.driver.clone(), b.governor.clone())
@@ -129,10 +129,11 @@ pub(super) fn doubts(dump: &SysfsDump, name: &str, notes: &mut Vec<Note>) {
                 .note(format!("{name} does not have {}, which is unknown (?)", missing.join(", "))),
         );
     }
-    let holes = dump.cpus.values().find_map(|states| {
+    let holes = dump.cpus.iter().find_map(|(cpu, states)| {
         let last = *states.keys().next_back()?;
+        let states_of_all = dump.announced.get(cpu).map_or(last, |all| *all.max(&last));
         let missing: Vec<String> =
-            (0..last).filter(|n| !states.contains_key(n)).map(|n| n.to_string()).collect();
+            (0..states_of_all).filter(|n| !states.contains_key(n)).map(|n| n.to_string()).collect();
         (!missing.is_empty()).then(|| missing.join(", "))
     });
     if let Some(holes) = holes {

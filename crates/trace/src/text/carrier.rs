@@ -278,7 +278,7 @@ fn continues(before: &[u8], line: &[u8]) -> bool {
         all(bracket) > all(close)
     };
     text.split(|b| *b == b' ').any(is_pair)
-        || text.starts_with(b"==>")
+        || memmem::find(text, b"==>").is_some() && memmem::find(before, b"==>").is_none()
         || before.ends_with(b"==>")
         || before.ends_with(b"=")
         || text.strip_prefix(b"CPU:").and_then(digits).is_some_and(|(_, n)| n + 4 == text.len())
