@@ -211,8 +211,10 @@ impl Trust {
         }
         if !head.warnings.is_empty() {
             // What is left out is in no number; a machine that is idle for long may just be so.
-            let plausible =
-                |w: &Note| matches!(w.id, NoteId::StoodStill | NoteId::SwitchedCpus | NoteId::LongIdlePeriod);
+            let plausible = |w: &Note| {
+                use NoteId::{LongIdlePeriod, MissingLines, StoodStill, SwitchedCpus};
+                matches!(w.id, StoodStill | SwitchedCpus | MissingLines | LongIdlePeriod)
+            };
             let grade = if head.warnings.iter().all(plausible) { Grade::Fair } else { Grade::Poor };
             out.push(Reason::new(grade, ReasonId::Warnings, "see the warnings"));
         }

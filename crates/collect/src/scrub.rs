@@ -120,13 +120,14 @@ fn release(kernel: &str) -> String {
 
 /// Notes that tapes and recordings make of what they found; their words name nothing but CPUs, states and counts. Those of readers may
 /// name anything that a trace holds.
-const OUR_NOTES: [NoteId; 14] = [
+const OUR_NOTES: [NoteId; 15] = [
     NoteId::TickBeforeGovernor,
     NoteId::NoIdleEvents,
     NoteId::RejectedByCount,
     NoteId::NoGovernor,
     NoteId::StoodStill,
     NoteId::LongIdlePeriod,
+    NoteId::MissingLines,
     NoteId::QuietCpus,
     NoteId::NoMisses,
     NoteId::SwitchedCpus,

@@ -70,6 +70,8 @@ ids! {
     SharedState "shared-state"
     /// Idle periods during which the machine was suspended, or its guest paused, are left out.
     StoodStill "stood-still"
+    /// Lines are missing: this time is left out.
+    MissingLines "missing-lines"
     /// One idle period is most of a CPU's idle time, and nothing shows that the machine did not stand still.
     LongIdlePeriod "long-idle-period"
     /// One idle period is most of the idle time of CPUs; others were at work meanwhile.

@@ -170,8 +170,11 @@ impl TraceHead {
             how: i.how.clone(),
         });
         let changes_numbers = |n: &Note| {
-            use NoteId::{LongIdlePeriod, NoNanoseconds, RefusedEntered, SameTime, StoodStill, SwitchedCpus};
-            let left_out = matches!(n.id, StoodStill | SwitchedCpus);
+            use NoteId::{
+                LongIdlePeriod, MissingLines, NoNanoseconds, RefusedEntered, SameTime, StoodStill,
+                SwitchedCpus,
+            };
+            let left_out = matches!(n.id, StoodStill | SwitchedCpus | MissingLines);
             left_out || matches!(n.id, LongIdlePeriod | RefusedEntered | NoNanoseconds | SameTime)
         };
         let (of_tape, notes) = tape.notes.iter().cloned().partition(changes_numbers);

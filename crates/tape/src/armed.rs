@@ -36,8 +36,9 @@ pub(crate) struct Armed<'a> {
     upper: BTreeSet<u64>,
     /// Hrtimers whose expiry follows from those after it.
     by_period: BTreeSet<u64>,
-    /// Wheel timers of unknown kind: from 6.9 on another CPU may look after them.
-    anybodys: BTreeSet<u64>,
+    /// Timers that an idle CPU may not wait for: wheel timers of unknown kind, which from 6.9 on another may look after, too, and
+    /// whatever was armed before lines are missing.
+    doubtful: BTreeSet<u64>,
     /// Hrtimers on `CLOCK_REALTIME`.
     realtime: BTreeSet<u64>,
     /// How often the offset of the trace clock has changed, and by how much in all, ns.
@@ -46,6 +47,8 @@ pub(crate) struct Armed<'a> {
     next_unseen: usize,
     /// By CPU: how often its timers were refuted, and its idle entries.
     refuted: BTreeMap<u32, (u64, u64)>,
+    /// By CPU, timer interrupts since the last event of an hrtimer.
+    unexplained: BTreeMap<u32, u64>,
     /// By CPU, when hrtimers that nobody was seen to arm will be cancelled, ns: they are due after that.
     unknown: BTreeMap<u32, BTreeSet<u64>>,
     /// Hrtimers that were cancelled, and for when they were armed, ns on the trace clock.
@@ -113,12 +116,13 @@ impl<'a> Armed<'a> {
             ticks: BTreeMap::new(),
             upper: BTreeSet::new(),
             by_period: BTreeSet::new(),
-            anybodys: BTreeSet::new(),
+            doubtful: BTreeSet::new(),
             realtime: BTreeSet::new(),
             changes: 0,
             moved_ns: 0,
             next_unseen: 0,
             refuted: BTreeMap::new(),
+            unexplained: BTreeMap::new(),
             unknown: BTreeMap::new(),
             cancelled: Cancelled::default(),
             lingering: BTreeMap::new(),
@@ -162,9 +166,17 @@ impl<'a> Armed<'a> {
     /// A timer is armed, cancelled or fires.
     pub(crate) fn event(&mut self, e: &Event) -> Option<Fired> {
         self.arm_unseen(e.ts_ns);
+        if !self.unexplained.is_empty()
+            && let EventKind::HrtimerStart { .. }
+            | EventKind::HrtimerExpireEntry { .. }
+            | EventKind::HrtimerRearm { .. } = e.kind
+        {
+            self.unexplained.remove(&e.cpu);
+        }
         match e.kind {
             EventKind::HrtimerStart { hrtimer, function, expires, .. } => {
                 let _ = self.cancelled.take(e, hrtimer);
+                self.doubtful.remove(&hrtimer);
                 if self.facts.is_tick(function) {
                     let at = self.hrtimer_at(expires);
                     let off = at.is_none_or(|at| at > self.facts.latest_tick_ns(e.cpu, e.ts_ns));
@@ -192,6 +204,9 @@ impl<'a> Armed<'a> {
             EventKind::TimerStart { timer, expires, bucket_expiry, now, flags, .. } => {
                 let jiffy = bucket_expiry.unwrap_or_else(|| self.facts.kernel.bucket(expires, now));
                 self.arm_wheel(timer, flags.cpu(), jiffy, flags);
+                if !self.facts.kinds_known {
+                    self.doubtful.insert(timer);
+                }
             }
             EventKind::TimerCancel { timer } => self.disarm_wheel(timer),
             EventKind::TimerExpireEntry { timer, .. } => {
@@ -250,10 +265,15 @@ impl<'a> Armed<'a> {
                 Expires::After(cancelled_ns) => {
                     self.unknown.entry(u.cpu).or_default().insert(cancelled_ns);
                 }
-                Expires::Jiffy { jiffy, kind: Some(flags) } => self.arm_wheel(u.id, u.cpu, jiffy, flags),
+                Expires::Jiffy { jiffy, kind: Some(flags) } => {
+                    self.arm_wheel(u.id, u.cpu, jiffy, flags);
+                    if !self.facts.kinds_known {
+                        self.doubtful.insert(u.id);
+                    }
+                }
                 Expires::Jiffy { jiffy, kind: None } => {
                     self.local.arm(u.id, u.cpu, self.jiffy_at(u.cpu, jiffy));
-                    self.anybodys.insert(u.id);
+                    self.doubtful.insert(u.id);
                 }
             }
         }
@@ -287,7 +307,7 @@ impl<'a> Armed<'a> {
     fn disarm_wheel(&mut self, id: u64) {
         self.local.disarm(id);
         self.global.disarm(id);
-        self.anybodys.remove(&id);
+        self.doubtful.remove(&id);
     }
 
     fn hrtimer_fired(&mut self, e: &Event, hrtimer: u64, function: u64, now: i64) -> Fired {
@@ -297,7 +317,12 @@ impl<'a> Armed<'a> {
         let cancelled = self.cancelled.take(e, hrtimer).map(|(_, expires)| expires);
         let tick = self.facts.is_tick(function);
         let armed = if tick {
-            self.ticks.get_mut(&e.cpu).and_then(|t| t.at.take())
+            let at = self.ticks.get_mut(&e.cpu).and_then(|t| t.at.take());
+            if at.is_none() && cancelled.is_none() && self.ticks.get(&e.cpu).is_some_and(|t| t.off) {
+                // Who started it again was not recorded.
+                self.ticks.remove(&e.cpu);
+            }
+            at
         } else {
             self.hrtimers.disarm(hrtimer).map(|(_, expires)| expires)
         };
@@ -382,10 +407,38 @@ impl<'a> Armed<'a> {
         }
     }
 
+    /// Lines are missing up to `to_ns`: what was due before is gone, and the others may be.
+    pub(crate) fn hole(&mut self, to_ns: u64) {
+        let to_ns = to_ns.cast_signed();
+        for timers in [&mut self.hrtimers, &mut self.local, &mut self.global] {
+            timers.forget_all_before(to_ns);
+            self.doubtful.extend(timers.ids());
+        }
+        self.ticks.retain(|_, tick| tick.at.is_some_and(|at| at >= to_ns));
+        self.lingering.clear();
+        self.programmed.clear();
+        self.handed_on.clear();
+    }
+
+    /// The kernel stops the tick of `cpu`. Whether it was off by what was seen of it: then not all that starts it is recorded.
+    pub(crate) fn stops_again(&mut self, cpu: u32) -> bool {
+        let again = self.ticks.get(&cpu).is_some_and(|tick| tick.off);
+        if again {
+            self.ticks.remove(&cpu);
+            self.refuted.entry(cpu).or_default().0 += 1;
+        }
+        again
+    }
+
     /// A timer interrupt came to `cpu` for which no timer was seen to be armed. Since 7.0 a clock event that stays programmed for one
-    /// that is gone brings some.
+    /// that is gone brings some, but then hrtimers are armed in between.
     pub(crate) fn unexplained(&mut self, cpu: u32) {
-        if self.facts.hrtimers() && !self.facts.kernel.cancels_lazily() {
+        if !self.facts.hrtimers() {
+            return;
+        }
+        if self.facts.kernel.cancels_lazily() {
+            *self.unexplained.entry(cpu).or_default() += 1;
+        } else {
             self.refuted.entry(cpu).or_default().0 += 1;
         }
     }
@@ -411,7 +464,8 @@ impl<'a> Armed<'a> {
         self.forget_stale(cpu, ts_ns);
         let (refuted, entries) = self.refuted.entry(cpu).or_default();
         *entries += 1;
-        let doubted = *refuted >= REFUTED && refuted.saturating_mul(REFUTED_OF) > *entries;
+        let doubted = *refuted >= REFUTED && refuted.saturating_mul(REFUTED_OF) > *entries
+            || self.unexplained.get(&cpu).is_some_and(|times| *times >= REFUTED);
         let unknown_from = self.unknown_from(cpu, ts_ns);
         if let Some(at) = self.programmed.get(&cpu).filter(|at| **at != NEVER_NS) {
             // The clock event is programmed for the first of them: what was due before is gone.
@@ -464,6 +518,14 @@ impl<'a> Armed<'a> {
             known = known.max(Confidence::Bounded);
             stale_event_at = first;
         }
+        // The value is that of a CPU that waits for a timer of unknown kind: if it does not, it waits longer.
+        let (own_wheel_at, own_wheel) = self.local.first(cpu).min(self.global.first(cpu));
+        let of_wheel = own_wheel_at < hrtimer_at;
+        let unsure = if of_wheel {
+            !(stopped && self.ticks.contains_key(&cpu)) && self.doubtful.contains(&own_wheel)
+        } else {
+            self.doubtful.contains(&id)
+        };
         let from_above = |other: i64| hrtimer_at < other && self.upper.contains(&id);
         let worst = |known: Confidence, other: i64| {
             let sooner = unknown_from < hrtimer_at.min(other);
@@ -471,12 +533,13 @@ impl<'a> Armed<'a> {
         };
         let of_tick = if hrtimer_at < tick_at { Confidence::Recorded } else { self.facts.grid_known(cpu) };
         let confidence = worst(confidence.max(known), wheel_at);
+        let confidence = if unsure { confidence.max(Confidence::Bounded) } else { confidence };
         NextTimers {
             hrtimer_at,
             wheel_at,
             stale_event_at,
             confidence,
-            at_most: confidence == Confidence::Bounded,
+            at_most: confidence == Confidence::Bounded && !unsure,
             programmed: worst(known.max(of_tick), tick_at),
         }
     }
@@ -490,7 +553,7 @@ impl<'a> Armed<'a> {
         if self.facts.wheel_timers == 0 {
             return (NEVER_NS, known);
         }
-        let (local, first) = self.local.first(cpu);
+        let local = self.local.earliest(cpu);
         let own_global = self.global.earliest(cpu);
         let grid = self.facts.grid(cpu);
         let next_tick = grid.at_or_before(ts_ns) + grid.period_ns;
@@ -512,8 +575,7 @@ impl<'a> Armed<'a> {
         } else {
             moves && self.facts.cpus.len() > 1
         };
-        let migrates = self.facts.timer_migration || !self.facts.migration_known;
-        let guess = guess && !soon || migrates && wheel_at == local && self.anybodys.contains(&first);
+        let guess = guess && !soon;
         (wheel_at, if guess { known.max(Confidence::Bounded) } else { known })
     }
 }

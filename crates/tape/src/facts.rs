@@ -98,6 +98,13 @@ pub(crate) struct Facts {
     pub(crate) no_cancels: BTreeSet<(u64, u64)>,
     /// Armings, by hrtimer and time, ns, that fired long after what they were armed for.
     pub(crate) late: BTreeSet<(u64, u64)>,
+    /// Times of which lines are missing without a mark, from and to, ns, in their order.
+    pub(crate) holes: Vec<(u64, u64)>,
+    /// The recording shows which wheel timers are deferrable and which are pinned.
+    pub(crate) kinds_known: bool,
+    /// Events of a task, and switches to one: where there are such and none of those, what tasks do was left out of the recording.
+    pub(crate) by_tasks: u64,
+    pub(crate) switches_to_tasks: u64,
     /// When a CPU's tick was started, CPU and ns, so that its handler armed it again: a stopped tick's does not.
     pub(crate) ran_on: BTreeSet<(u32, u64)>,
     /// Tasks that sleep after the begin of a suspend and are no threads of the kernel.
@@ -240,7 +247,7 @@ impl Facts {
     pub(crate) fn hrtimers_known(&self) -> Confidence {
         match (self.armings, self.expiries) {
             (0, 0) => Confidence::Assumed,
-            _ if self.nameless > 0 => Confidence::Bounded,
+            _ if self.nameless > 0 || self.only_idle_tasks() => Confidence::Bounded,
             // Who armed it does not say which CPU it will expire on.
             (0, _) | (_, 0) => Confidence::Bounded,
             (MANY_ARMINGS.., _) if self.cancels == 0 && !self.described.contains("timer:hrtimer_cancel") => {
@@ -255,12 +262,17 @@ impl Facts {
         let many = self.wheel_timers >= MANY_ARMINGS;
         let missing = |seen: u64, event: &str| many && seen == 0 && !self.described.contains(event);
         match self.wheel_timers {
-            _ if self.nameless > 0 => Confidence::Bounded,
+            _ if self.nameless > 0 || self.only_idle_tasks() => Confidence::Bounded,
             0 if !self.described.contains("timer:timer_start") => Confidence::Bounded,
             _ if missing(self.wheel_cancels, "timer:timer_cancel") => Confidence::Bounded,
             _ if missing(self.wheel_expiries, "timer:timer_expire_entry") => Confidence::Bounded,
             _ => Confidence::Derived,
         }
+    }
+
+    /// Whether the recording has the lines of idle tasks alone, though tasks ran.
+    pub(crate) fn only_idle_tasks(&self) -> bool {
+        self.by_tasks == 0 && self.switches_to_tasks >= MANY_ARMINGS
     }
 
     /// Whether the recording shows RCU's softirqs.

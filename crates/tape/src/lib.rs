@@ -16,6 +16,7 @@ mod event_cost;
 mod facts;
 pub mod file;
 mod grid;
+mod holes;
 mod identities;
 mod io_waits;
 mod irq_class;

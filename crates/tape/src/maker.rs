@@ -44,6 +44,8 @@ pub(crate) struct Maker<'a> {
     ungoverned: (u64, u64),
     /// Idle periods whose state a governor chose that was replaced later.
     replaced: u64,
+    /// The next of the times of which lines are missing.
+    next_hole: usize,
     standstill: Standstill,
     /// Idle periods of CPUs that were switched off or on, and their time, ns.
     switched: (u64, u64),
@@ -80,6 +82,7 @@ impl<'a> Maker<'a> {
             woken_on: BTreeMap::new(),
             ungoverned: (0, 0),
             replaced: 0,
+            next_hole: 0,
             standstill: Standstill::since(begin_ns),
             switched: (0, 0),
             together_ns: 0,
@@ -88,6 +91,14 @@ impl<'a> Maker<'a> {
     }
 
     pub(crate) fn event(&mut self, e: &Event) {
+        while let Some(&(from_ns, to_ns)) =
+            self.facts.holes.get(self.next_hole).filter(|(_, to_ns)| *to_ns <= e.ts_ns)
+        {
+            self.next_hole += 1;
+            self.quiet.forget_all(&mut self.cpus);
+            self.armed.hole(to_ns);
+            self.standstill.hole(from_ns, to_ns);
+        }
         self.standstill.event(e.ts_ns);
         let running_ns = self.standstill.running_ns(e.ts_ns);
         if self.armed.clock_jumps(e.ts_ns) {
@@ -181,6 +192,9 @@ impl<'a> Maker<'a> {
     fn tick_stopped(&mut self, e: &Event, cpu: u32) {
         let ts_ns = e.ts_ns;
         self.util.tick_stopped(cpu);
+        if matches!(e.kind, EventKind::TickStop { .. }) && self.armed.stops_again(cpu) {
+            self.cpu(cpu).spanned += 1;
+        }
         self.armed.tick_stops(cpu);
         let c = self.cpu(cpu);
         if e.pid > 0 && !c.in_visit {

@@ -41,6 +41,8 @@ pub(crate) struct Standstill {
     silent_ns: u64,
     /// Idle periods that are left out for it.
     left_out: u64,
+    /// How many times lines are missing, and how long together, ns.
+    holes: (u64, u64),
 }
 
 impl Standstill {
@@ -106,6 +108,19 @@ impl Standstill {
     pub(crate) fn leave_out(&mut self, from_ns: u64, to_ns: u64) {
         self.add(from_ns, to_ns);
         self.left_out += 1;
+    }
+
+    /// A time of which lines are missing.
+    pub(crate) fn hole(&mut self, from_ns: u64, to_ns: u64) {
+        self.lost();
+        self.add(from_ns, to_ns);
+        self.holes.0 += 1;
+        self.holes.1 += to_ns - from_ns;
+    }
+
+    /// How many times lines are missing, and how long together, ns.
+    pub(crate) fn holes(&self) -> (u64, u64) {
+        self.holes
     }
 
     /// One with what it overlaps as a rule: another CPU's.

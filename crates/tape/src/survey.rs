@@ -10,6 +10,7 @@ use idlewise_trace::{Events, TraceMeta};
 use crate::event_cost::EventCost;
 use crate::facts::{CpuSeen, Facts};
 use crate::grid::{find_grids, hz_by_jiffies, period_after};
+use crate::holes::Holes;
 use crate::io_waits;
 use crate::irq_class::IrqClass;
 use crate::kernel::{Kernel, Wheel};
@@ -37,6 +38,7 @@ pub(crate) struct Survey<'a> {
     meta: &'a TraceMeta,
     facts: Facts,
     finder: Finder,
+    holes: Holes,
     offsets: OffsetFinder,
     leaving: Leaving,
     event_cost: EventCost,
@@ -79,11 +81,14 @@ impl<'a> Survey<'a> {
         };
         let migration_known = timer_migration || version.is_some();
         let kernel = Kernel::new(meta);
-        let facts = Facts { timer_migration, migration_known, described, kernel, ..Facts::default() };
+        let kinds_known = !meta.timer_kinds_unknown;
+        let facts =
+            Facts { timer_migration, migration_known, described, kernel, kinds_known, ..Facts::default() };
         Self {
             meta,
             facts,
             finder: Finder::default(),
+            holes: Holes::default(),
             offsets: OffsetFinder::default(),
             leaving: Leaving::default(),
             event_cost: EventCost::default(),
@@ -125,7 +130,9 @@ impl<'a> Survey<'a> {
     }
 
     pub(crate) fn event(&mut self, event: &Event, events: &Events<'_>) {
+        self.holes.event(event, || self.finder.armed().filter(|(_, at)| !Facts::is_realtime(*at)));
         self.finder.event(event);
+        self.facts.by_tasks += u64::from(event.pid > 0);
         self.leaving.event(event);
         self.event_cost.event(event);
         self.rcu.event(event);
@@ -170,6 +177,7 @@ impl<'a> Survey<'a> {
             EventKind::CpuIdleMiss { .. } => f.misses += 1,
             EventKind::SchedSwitch { next_pid, .. } => {
                 f.switches += 1;
+                f.switches_to_tasks += u64::from(next_pid != 0);
                 seen.switches_to_idle += u64::from(next_pid == 0);
             }
             EventKind::SoftirqEntry { .. } => f.softirqs += 1,
@@ -231,6 +239,7 @@ impl<'a> Survey<'a> {
         } else {
             self.offsets.handler(event.ts_ns, now);
             self.finder.clock(event, now);
+            self.holes.clock(event, now);
         }
         if self.is_tick(function, events) {
             let handled = &mut self.facts.cpus.entry(event.cpu).or_default().ticks.handled;
@@ -310,6 +319,10 @@ impl<'a> Survey<'a> {
         f.event_ns = self.event_cost.ns();
         f.rcu_runs = self.rcu.finish(f.event_ns);
         f.io_waits = self.io_waits.finish(f.described.contains("sched:sched_stat_iowait"));
+        // Where the clocks parted, the machine was suspended.
+        let together =
+            |(from_ns, to_ns): &(u64, u64)| f.offsets.moved_at(*from_ns) == f.offsets.moved_at(*to_ns);
+        f.holes = self.holes.finish().into_iter().filter(together).collect();
         self.wheel.tell(&mut f.kernel);
         f.kernel.rearms(f.rearms);
         let Found { unseen, moved, no_cancels, late } = self.finder.finish();

@@ -98,6 +98,19 @@ impl Pending {
         }
     }
 
+    /// Forgets all timers that were due before `limit`.
+    pub(crate) fn forget_all_before(&mut self, limit: i64) {
+        let cpus: Vec<u32> = self.cpus.keys().copied().collect();
+        for cpu in cpus {
+            self.forget_before(cpu, limit);
+        }
+    }
+
+    /// All that are pending.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = u64> {
+        self.at.keys().copied()
+    }
+
     /// Forgets timers on `cpu` that were due before `limit`: an event of theirs was lost.
     pub(crate) fn forget_before(&mut self, cpu: u32, limit: i64) -> u64 {
         let mut forgotten = 0;

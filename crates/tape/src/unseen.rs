@@ -108,6 +108,9 @@ struct Seen {
     /// A wheel timer that nobody was seen to arm was cancelled on this CPU; an expiry follows at once, or it really was.
     cancelled: Option<u32>,
     repeats: Option<Repeats>,
+    /// An hrtimer has fired; it was armed again and had not.
+    fired: bool,
+    missed: bool,
 }
 
 /// A timer that may be periodic: then its next two expiries give away the unseen one.
@@ -125,6 +128,7 @@ impl Finder {
             EventKind::HrtimerStart { hrtimer, expires, .. } => {
                 let _ = self.cancelled.take(e, hrtimer);
                 let seen = self.timers.entry(hrtimer).or_default();
+                seen.missed |= seen.armed.is_some();
                 seen.arm(e);
                 seen.expires = Some(expires);
                 if let Some((index, expires)) = seen.period(expires)
@@ -204,6 +208,14 @@ impl Finder {
         expires.then_some(before)
     }
 
+    /// Hrtimers that are armed and will be seen to fire, and for when on their clock, ns: ticks, and those that have fired each time.
+    /// Others may do so on a CPU that is not recorded.
+    pub(crate) fn armed(&self) -> impl Iterator<Item = (u64, i64)> {
+        let fires = |(id, seen): &(&u64, &Seen)| self.ticks.contains(id) || seen.fired && !seen.missed;
+        let armed = self.timers.iter().filter(|(_, seen)| seen.armed.is_some()).filter(fires);
+        armed.filter_map(|(id, seen)| seen.expires.map(|expires| (*id, expires)))
+    }
+
     /// A tick's timer fired: the tick is periodic, so nobody needs to be seen to arm it.
     pub(crate) fn tick_fired(&mut self, e: &Event, id: u64) {
         self.ticks.insert(id);
@@ -225,6 +237,7 @@ impl Finder {
     pub(crate) fn hrtimer_fired(&mut self, e: &Event, id: u64, now: i64) {
         let before = self.cancelled_to_expire(e, id);
         let seen = self.timers.entry(id).or_default();
+        seen.fired = true;
         if let Some(before) = before {
             seen.armed = before.armed;
             seen.last_ns = before.last_ns;

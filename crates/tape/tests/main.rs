@@ -9,6 +9,7 @@ mod kernel_versions_page;
 mod late_ticks;
 mod lazy_cancels;
 mod long_recordings;
+mod missing_lines;
 mod older_states;
 mod partial_texts;
 mod recordings_that_lack_something;

@@ -395,6 +395,9 @@ fn after_ticks(every: u64, ns: u64, what: impl Fn(&mut Lines, u64, u64)) -> Tape
         let at = TICK + 29 * MS + k * every;
         what(&mut lines, k, at);
         lines.idle(at, ns);
+        // A tick that was stopped starts again.
+        let out = at + ns - 3 * US;
+        lines.arming(out, TICK + ((out - TICK) / (4 * MS) + 1) * 4 * MS, "<idle>-0");
     }
     lines.tape("skylake-sp")
 }

@@ -48,6 +48,8 @@ pub struct TraceMeta {
     pub guests: Vec<Guest>,
     /// The kernel's time in each idle state, where the recorder sampled it (Perfetto's `linux.sys_stats`).
     pub cpuidle: Vec<CpuidleSample>,
+    /// The text shows flags of wheel timers that they did not have: which are deferrable or pinned is not known.
+    pub timer_kinds_unknown: bool,
     pub(crate) symbols: Symbols,
 }
 

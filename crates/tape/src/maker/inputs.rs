@@ -254,7 +254,17 @@ impl Maker<'_> {
                 ns as f64 / 1e9
             )));
         }
-        let (periods, ns) = (self.standstill.left_out(), self.standstill.together_ns());
+        let (holes, missing_ns) = self.standstill.holes();
+        if holes > 0 {
+            notes.push(NoteId::MissingLines.note(format!(
+                "lines of {:.3} s are missing ({}): no CPU has an event although a timer was due. This time is \
+                 left out, with the idle periods that reach into it",
+                missing_ns as f64 / 1e9,
+                number_of(holes, "place")
+            )));
+        }
+        let (periods, ns) =
+            (self.standstill.left_out(), self.standstill.together_ns().saturating_sub(missing_ns));
         if ns > 0 {
             let left_out = match periods {
                 0 => String::new(),

@@ -279,6 +279,7 @@ impl Survey {
         }
         let timer_flags_told = self.other_flags || self.heading == Some(TRACER);
         if self.all_flags && !timer_flags_told {
+            meta.timer_kinds_unknown = true;
             meta.note(
                 NoteId::Reader,
                 "timers are printed with flags=D|P|I whatever they have: which are deferrable or pinned is \
