@@ -15,11 +15,23 @@ pub(crate) fn compile(
     extra: &[impl AsRef<OsStr>],
     to: &Path,
 ) -> Vec<OsString> {
+    compile_until("-c", flags, shim, source, extra, to)
+}
+
+/// As [`compile`], but only as far as the option `end` says, such as `-E` or `-S`.
+pub(crate) fn compile_until(
+    end: &str,
+    flags: &str,
+    shim: &Path,
+    source: &Path,
+    extra: &[impl AsRef<OsStr>],
+    to: &Path,
+) -> Vec<OsString> {
     let mut args: Vec<OsString> = lines(flags).filter(|flag| !for_linker(flag)).map(OsString::from).collect();
     args.push("-nostdinc".into());
     args.extend(extra.iter().map(|flag| flag.as_ref().to_owned()));
     args.extend(["-I".into(), shim.join("include").into()]);
-    args.extend(["-c".into(), source.into(), "-o".into(), to.into()]);
+    args.extend([end.into(), source.into(), "-o".into(), to.into()]);
     args
 }
 

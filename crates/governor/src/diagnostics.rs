@@ -33,8 +33,43 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Reads what gcc, clang or a linker wrote. `source` is shown as `given`, a header of `shim` as `<linux/...>`.
-pub(crate) fn problems(said: &str, source: &Path, given: &str, shim: &Path) -> Vec<Problem> {
+/// What a compiler was called for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    Preprocess,
+    Compile,
+    Assemble,
+    Link,
+}
+
+impl Step {
+    /// The program whose messages it ends with.
+    pub(crate) fn program(self) -> &'static str {
+        match self {
+            Self::Preprocess | Self::Compile => "the compiler",
+            Self::Assemble => "the assembler",
+            Self::Link => "the linker",
+        }
+    }
+}
+
+/// The last words of `said` that a program printed about itself; nothing where there are none. Those about a file may quote it.
+pub(crate) fn own_words(step: Step, said: &str) -> Option<String> {
+    let about_itself = |line: &&str| match step {
+        Step::Preprocess | Step::Compile => {
+            line.split_once(": ").is_some_and(|(name, _)| !name.contains(['/', ':', ' ']))
+        }
+        Step::Assemble => false,
+        // It is given nothing but objects of the source.
+        Step::Link => true,
+    };
+    let mut lines: Vec<&str> = said.lines().rev().filter(about_itself).take(5).collect();
+    lines.reverse();
+    (!lines.is_empty()).then(|| lines.join("\n  "))
+}
+
+/// Reads what gcc, clang, an assembler or a linker wrote. `source` is shown as `given`, a header of `shim` as `<linux/...>`.
+pub(crate) fn problems(step: Step, said: &str, source: &Path, given: &str, shim: &Path) -> Vec<Problem> {
     let name = |file: &str| {
         let path = Path::new(file);
         if path == source {
@@ -47,14 +82,16 @@ pub(crate) fn problems(said: &str, source: &Path, given: &str, shim: &Path) -> V
     let mut found: Vec<Problem> = Vec::new();
     let mut undefined = Undefined::default();
     for line in said.lines() {
-        if let Some(problem) = undefined.take(line, source) {
+        if let Some(problem) = (step == Step::Compile).then(|| undefined.take(line, source)).flatten() {
             found.extend(problem.map(|p| Problem { file: name(&p.file), ..p }));
             continue;
         }
-        let Some(mut problem) = compiler(line, &|tag| home(tag, source, given)).or_else(|| linker(line))
-        else {
-            continue;
+        let problem = match step {
+            Step::Assemble => assembler(line),
+            Step::Preprocess | Step::Compile => compiler(line, &|tag| home(tag, source, given)),
+            Step::Link => linker(line),
         };
+        let Some(mut problem) = problem else { continue };
         problem.file = name(&problem.file);
         if !found.contains(&problem) {
             found.push(problem);
@@ -184,6 +221,14 @@ fn is_quoted(header: &str, file: &Path, line: u32) -> bool {
     line.is_some_and(|line| line.contains(&format!("\"{header}\"")))
 }
 
+/// A place that an assembler's error is about. Its words are left out: it may have read another file, and quotes what it does not know.
+fn assembler(text: &str) -> Option<Problem> {
+    let (place, _) = text.split_once(": Error: ")?;
+    let (file, line) = place.rsplit_once(':')?;
+    let what = "the assembler does not accept its assembler code".to_owned();
+    Some(Problem { file: file.to_owned(), line: line.parse().ok()?, what, lacking: false })
+}
+
 fn linker(text: &str) -> Option<Problem> {
     let (before, name) =
         text.split_once("undefined reference to ").or_else(|| text.split_once("undefined symbol: "))?;
@@ -244,7 +289,12 @@ mod tests {
     use super::*;
 
     fn read(said: &str) -> Vec<String> {
-        let found = problems(said, Path::new("/abs/my.c"), "my.c", Path::new("/c/shim"));
+        let step = if said.contains("undefined reference") || said.contains("undefined symbol") {
+            Step::Link
+        } else {
+            Step::Compile
+        };
+        let found = problems(step, said, Path::new("/abs/my.c"), "my.c", Path::new("/c/shim"));
         found.iter().map(ToString::to_string).collect()
     }
 
@@ -324,7 +374,7 @@ mod tests {
         fs::write(&file, text).unwrap();
         let at = file.display();
         let read = |said: &str| -> Vec<(String, bool)> {
-            let found = problems(said, &file, "my.c", Path::new("/c/shim"));
+            let found = problems(Step::Compile, said, &file, "my.c", Path::new("/c/shim"));
             found.iter().map(|p| (p.to_string(), p.lacking)).collect()
         };
         for said in [

@@ -39,6 +39,7 @@
 
 mod abi;
 mod apart;
+mod assembly;
 mod build;
 mod catalog;
 mod child;

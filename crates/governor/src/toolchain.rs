@@ -60,13 +60,16 @@ impl Toolchain {
         self.identity.contains("clang")
     }
 
-    /// Options that make the assembler write the names of the files that it read to `list`.
-    pub(crate) fn list_assembled(&self, list: &Path) -> Vec<OsString> {
+    /// Options with which the system's assembler assembles: clang's own has no list of the files that it reads.
+    pub(crate) fn for_assembler(&self) -> Vec<OsString> {
+        self.is_clang().then(|| "-fno-integrated-as".into()).into_iter().collect()
+    }
+
+    /// The option that makes the assembler write the names of the files that it read to `list`.
+    pub(crate) fn list_assembled(&self, list: &Path) -> OsString {
         let mut option = OsString::from("-Wa,--MD,");
         option.push(list);
-        // Its own assembler has no such list.
-        let clang = self.is_clang().then(|| "-fno-integrated-as".into());
-        clang.into_iter().chain([option]).collect()
+        option
     }
 
     /// Calls the compiler in `folder`: how it ended, and its messages, English and without colours. It can write to files in `temporary`

@@ -8,12 +8,10 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use object::elf::SectionType;
-use object::{Object as _, ObjectSection as _, SectionFlags};
-
+use crate::assembly::{reading_directive, section_of_options};
 use crate::build::Build;
 use crate::child::Bounds;
-use crate::diagnostics::{Problem, problems};
+use crate::diagnostics::{Problem, Step, own_words, problems};
 use crate::hash::Hash;
 use crate::kernel_tree::Version;
 use crate::paths::{LARGEST, is_inside, without_dots};
@@ -39,7 +37,7 @@ const LEFT: Duration = Duration::from_secs(3600);
 const KEPT: Duration = Duration::from_secs(30 * 86_400);
 
 /// Format of the entries, a part of their names: those of other versions of idlewise are passed over.
-const ENTRIES: &[u8] = b"hash, object";
+const ENTRIES: &[u8] = b"hash, object, assembled apart";
 
 /// What foreign governors are compiled with, where they are kept, and how long one may think.
 #[derive(Clone, Debug)]
@@ -200,7 +198,7 @@ impl Workshop {
                 object
             }
             None => {
-                let object = bench.compile(&files)?;
+                let object = bench.compile()?;
                 write_entry(&entry, &object)
                     .map_err(|e| source.wrong(format!("{}: {e}", entry.display())))?;
                 object
@@ -429,23 +427,19 @@ struct Bench<'a> {
 impl Bench<'_> {
     /// The hash of what the preprocessor makes of the source, and the user's files that it read: the source first.
     fn preprocess(&self) -> Result<(Hash, Vec<Hashed>), GovernorError> {
-        let (to, list) = (self.folder.join("governor.i"), self.folder.join("depends"));
+        let list = self.folder.join("depends");
         let (mut text, mut files) = (Vec::new(), Vec::<Hashed>::new());
+        let to = self.folder.join("governor.i");
         for file in self.source.files() {
             let mut flags = self.extra.to_vec();
-            flags.extend(["-E".into(), "-MD".into(), "-MF".into(), list.clone().into()]);
-            self.call(&command::compile(shim::flags(), self.shim, file, &flags, &to))?;
+            // Where it fails it lists no files, but prints those that it has opened.
+            flags.extend(["-H".into(), "-MD".into(), "-MF".into(), list.clone().into()]);
+            let call = command::compile_until("-E", shim::flags(), self.shim, file, &flags, &to);
+            self.call(Step::Preprocess, &call)?;
             text.extend(Hash::of(&self.written(&to)?).0);
             for path in [file.to_owned()].into_iter().chain(self.listed(&list)?) {
-                if !files.iter().any(|(known, _)| *known == path)
-                    && !is_inside(&path, &self.shim.join("include"))
-                {
-                    if !self.source.may_include(&path) {
-                        let path = without_dots(&path);
-                        return Err(self
-                            .source
-                            .wrong(format!("it includes {}, which is {NOT_ITS_OWN}", path.display())));
-                    }
+                if !files.iter().any(|(known, _)| *known == path) && !self.is_header_of_shim(&path) {
+                    self.refuse_elsewhere(&path)?;
                     let hash = hash_of_input(&path).map_err(|e| self.source.wrong(e.to_string()))?;
                     files.push((path, hash));
                 }
@@ -454,46 +448,70 @@ impl Bench<'_> {
         Ok((Hash::of(&text), files))
     }
 
-    /// The object. The assembler may read `files` and what the compiler wrote: it is an error where it reads something else.
-    fn compile(&self, files: &[Hashed]) -> Result<Vec<u8>, GovernorError> {
-        let (object, assembled) = (self.folder.join("governor.so"), self.folder.join("assembled"));
+    fn is_header_of_shim(&self, path: &Path) -> bool {
+        is_inside(path, &self.shim.join("include"))
+    }
+
+    /// The error for an included file that is neither next to the source nor below.
+    fn refuse_elsewhere(&self, path: &Path) -> Result<(), GovernorError> {
+        if self.source.may_include(path) {
+            return Ok(());
+        }
+        let path = without_dots(path);
+        Err(self.source.wrong(format!("it includes {}, which is {NOT_ITS_OWN}", path.display())))
+    }
+
+    /// The object.
+    fn compile(&self) -> Result<Vec<u8>, GovernorError> {
+        let object = self.folder.join("governor.so");
         let mut objects = vec![self.shim_object()?];
         for (i, file) in self.source.files().enumerate() {
-            let to = self.folder.join(format!("{i}.o"));
+            let code = self.folder.join(format!("{i}.s"));
             let mut flags = self.extra.to_vec();
-            flags.extend(self.toolchain.list_assembled(&assembled));
-            self.call(&command::compile(shim::flags(), self.shim, file, &flags, &to))?;
-            // The assembler lists the C file by its bare name, though no such file is where the compiler is called.
-            let own = |path: &PathBuf| {
-                is_inside(path, self.folder)
-                    || files.iter().any(|(f, _)| f == path)
-                    || Some(path.as_os_str()) == file.file_name()
-            };
-            if let Some(other) = self.listed(&assembled)?.into_iter().find(|path| !own(path)) {
+            flags.extend(self.toolchain.for_assembler());
+            let call = command::compile_until("-S", shim::flags(), self.shim, file, &flags, &code);
+            self.call(Step::Compile, &call)?;
+            if let Some(directive) = reading_directive(&self.written(&code)?) {
                 return Err(self.source.wrong(format!(
-                    "its assembler code includes {}, whose changes would not be seen; include it in C, or put its content here",
-                    other.display()
+                    "`{directive}` makes the assembler read a file whose changes would not be seen; include it in C, or put its content here"
                 )));
             }
-            if let Some(section) = section_of_options(&self.written(&to)?) {
-                return Err(self.source.wrong(format!(
-                    "compiled, it has a section `{section}`, which chooses what the linker runs; remove it from its assembler code"
-                )));
-            }
-            objects.push(to);
+            objects.push(self.assemble(&code, file)?);
         }
         let mut arguments = command::linker(shim::flags(), self.shim, &object);
         // Nothing but what the compiler itself needs, such as division of large numbers.
         arguments.push("-nostdlib".into());
         arguments.extend(objects.into_iter().map(PathBuf::into_os_string));
         arguments.push("-lgcc".into());
-        self.call(&arguments)?;
+        self.call(Step::Link, &arguments)?;
         if fs::metadata(&object).is_ok_and(|about| about.len() > LARGEST_OBJECT) {
             return Err(self
                 .source
                 .wrong("compiled, it is larger than 64 MiB; what does it hold?".to_owned()));
         }
         self.written(&object)
+    }
+
+    /// The object of assembler code, which was made of `file`. It is an error where the assembler reads more than that.
+    fn assemble(&self, code: &Path, file: &Path) -> Result<PathBuf, GovernorError> {
+        let (to, list) = (code.with_extension("o"), self.folder.join("assembled"));
+        let mut flags = self.toolchain.for_assembler();
+        flags.push(self.toolchain.list_assembled(&list));
+        self.call(Step::Assemble, &command::compile(shim::flags(), self.shim, code, &flags, &to))?;
+        // It lists the C file by its bare name, though no such file is where the assembler is called.
+        let own = |path: &PathBuf| is_inside(path, self.folder) || Some(path.as_os_str()) == file.file_name();
+        if let Some(other) = self.listed(&list)?.into_iter().find(|path| !own(path)) {
+            return Err(self.source.wrong(format!(
+                "its assembler code includes {}, whose changes would not be seen; include it in C, or put its content here",
+                other.display()
+            )));
+        }
+        if let Some(section) = section_of_options(&self.written(&to)?) {
+            return Err(self.source.wrong(format!(
+                "compiled, it has a section `{section}`, which chooses what the linker runs; remove it from its assembler code"
+            )));
+        }
+        Ok(to)
     }
 
     /// All of the shim that a governor may call, as one object, which is kept.
@@ -516,7 +534,7 @@ impl Bench<'_> {
         arguments.extend(["-I".into(), self.shim.join("include").into()]);
         arguments.extend(files.iter().map(|file| self.shim.join(file).into()));
         arguments.extend(["-o".into(), to.clone().into()]);
-        self.call(&arguments)?;
+        self.call(Step::Link, &arguments)?;
         write_entry(&entry, &self.written(&to)?).map_err(io_error)?;
         Ok(to)
     }
@@ -537,7 +555,7 @@ impl Bench<'_> {
         fs::read(path).map_err(|_| GovernorError::NoCompiler { path: self.source.given.to_owned(), why })
     }
 
-    fn call(&self, arguments: &[OsString]) -> Result<(), GovernorError> {
+    fn call(&self, step: Step, arguments: &[OsString]) -> Result<(), GovernorError> {
         let source = self.source;
         let no_compiler = |why| GovernorError::NoCompiler { path: source.given.to_owned(), why };
         let (status, said) =
@@ -550,26 +568,41 @@ impl Bench<'_> {
         if status.success() {
             return Ok(());
         }
-        let mut problems = problems(&said, source.file, source.given, self.shim);
+        if step == Step::Preprocess {
+            // A message about the source may quote what a macro of another file stands for.
+            for path in opened(&said).filter(|path| !self.is_header_of_shim(path)) {
+                self.refuse_elsewhere(path)?;
+            }
+        }
+        let mut problems = problems(step, &said, source.file, source.given, self.shim);
         for problem in &mut problems {
             let file = Path::new(&problem.file);
-            if file.is_absolute() && file != source.file && !source.may_include(file) {
+            if is_inside(file, self.folder) {
+                // Made of the source; where that has the code is not known.
+                (problem.file, problem.line) = (source.given.to_owned(), 0);
+            } else if file.is_absolute() && file != source.file && !source.may_include(file) {
                 // The message may quote it.
                 NOT_ITS_OWN.clone_into(&mut problem.what);
                 problem.line = 0;
                 problem.file = without_dots(file).display().to_string();
             }
         }
+        problems.dedup();
         if problems.is_empty() {
-            let last: Vec<&str> = said.lines().rev().take(5).collect();
-            let what = match last.as_slice() {
-                [] => format!("the compiler ended with {status} and printed nothing"),
-                lines => lines.iter().rev().copied().collect::<Vec<_>>().join("\n  "),
-            };
+            let what = own_words(step, &said).unwrap_or_else(|| {
+                format!("{} ended with {status} and said nothing about it", step.program())
+            });
             problems.push(Problem { file: String::new(), line: 0, what, lacking: false });
         }
         Err(GovernorError::Compile { path: source.given.to_owned(), kernel: source.kernel(), problems })
     }
+}
+
+/// The files that a preprocessor with the option `-H` has opened: a line each, behind dots that say how deep.
+fn opened(said: &str) -> impl Iterator<Item = &Path> {
+    said.lines().filter_map(|line| {
+        line.trim_start_matches('.').strip_prefix(' ').filter(|_| line.starts_with('.')).map(Path::new)
+    })
 }
 
 /// Headers in the folders of a source's files, and in those below them that the shim has, too, but for `files`.
@@ -591,50 +624,12 @@ fn headers_next_to(source: &Source<'_>, files: &[Hashed]) -> io::Result<Vec<Hash
     found.into_iter().map(|path| Ok((path.clone(), Hash::of(&fs::read(path)?)))).collect()
 }
 
-/// The first section of an object in which a linker looks for options, libraries or code to compile. Every call of the compiler has
-/// `-fno-lto`, so that only assembler code of the source makes one.
-fn section_of_options(object: &[u8]) -> Option<String> {
-    let names = [".gnu.lto_", ".gnu.debuglto_", ".gnu.offload_lto_", ".llvm.", ".deplibs", ".linker-options"];
-    // LLVM's linker finds options and libraries by the section's type.
-    let types = [0x6fff_4c01, 0x6fff_4c04].map(SectionType);
-    let Ok(file) = object::File::parse(object) else { return Some("?".to_owned()) };
-    file.sections().find_map(|section| {
-        let name = section.name_bytes().unwrap_or(b"?");
-        let by_name = name == b"?" || names.iter().any(|prefix| name.starts_with(prefix.as_bytes()));
-        let by_type =
-            matches!(section.flags(), SectionFlags::Elf { sh_type, .. } if types.contains(&sh_type));
-        (by_name || by_type).then(|| name.escape_ascii().to_string())
-    })
-}
-
-/// The hash of a file that was compiled. The compiler lists no file that the assembler reads, and a device has no content that stays.
+/// The hash of a file that was compiled; a device has no content that stays.
 fn hash_of_input(path: &Path) -> io::Result<Hash> {
-    let wrong = |what: &str| io::Error::other(format!("{}: {what}", path.display()));
     if !fs::metadata(path)?.is_file() {
-        return Err(wrong("only files can be compiled"));
+        return Err(io::Error::other(format!("{}: only files can be compiled", path.display())));
     }
-    let text = fs::read(path)?;
-    for directive in [".incbin", ".include"] {
-        if names_a_file(&text, directive) {
-            return Err(wrong(&format!(
-                "`{directive}` makes the assembler read a file whose changes would not be seen; include it in C, or put its content here"
-            )));
-        }
-    }
-    Ok(Hash::of(&text))
-}
-
-/// Whether `text` has an assembler's `directive` with a name in quotes, as it stands in a string of C.
-fn names_a_file(text: &[u8], directive: &str) -> bool {
-    let begins = |part: &[u8]| {
-        part.get(..directive.len()).is_some_and(|word| word.eq_ignore_ascii_case(directive.as_bytes()))
-    };
-    (0..text.len()).filter_map(|at| text.get(at..)).any(|part| {
-        begins(part)
-            && part.get(directive.len()..).is_some_and(|rest| {
-                matches!(rest.iter().find(|b| !matches!(b, b' ' | b'\t')), Some(b'"' | b'\\'))
-            })
-    })
+    Ok(Hash::of(&fs::read(path)?))
 }
 
 /// The files of a rule for make: `target: file file \`, with blanks and the like escaped. Nothing where a name may hold a line break,

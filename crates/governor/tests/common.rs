@@ -140,3 +140,14 @@ pub fn run(governor: &Governor, times: u32) -> Result<Vec<(i32, bool)>, Governor
 pub fn refused(governor: &Governor) -> String {
     run(governor, 20).map(|_| ()).unwrap_err().to_string()
 }
+
+/// All of `words` must be in what finding a governor with this text ends with.
+pub fn not_compiled(text: &str, words: &[&str]) {
+    let bench = Bench::new();
+    let path = bench.file("mine.c", text);
+    let said = bench.find(&path, "").unwrap_err().to_string();
+    for word in words {
+        assert!(said.contains(word), "no {word:?} in {said}");
+    }
+    assert!(!said.contains("cache/"), "a path of ours in {said}");
+}

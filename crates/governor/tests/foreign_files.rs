@@ -6,157 +6,12 @@ use crate::common;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use common::{Bench, Parts, TICK_NS, run};
+use common::{Bench, Parts, TICK_NS, not_compiled, run};
 use idlewise_governor::{Governor, GovernorError, GovernorSource, Param, Spec, Workshop, expand};
 
 /// What a user names by this path.
 fn of_path(path: &std::path::Path) -> GovernorSource {
     GovernorSource::named_by_user(Spec::new(path.to_str().unwrap()))
-}
-
-/// All of `words` must be in what finding a governor with this text ends with.
-fn not_compiled(text: &str, words: &[&str]) {
-    let bench = Bench::new();
-    let path = bench.file("mine.c", text);
-    let said = bench.find(&path, "").unwrap_err().to_string();
-    for word in words {
-        assert!(said.contains(word), "no {word:?} in {said}");
-    }
-    assert!(!said.contains("cache/"), "a path of ours in {said}");
-}
-
-#[test]
-fn what_no_list_of_files_would_have_is_refused() {
-    let top = "__asm__(\".section .rodata\\n.incbin \\\"mine.c\\\"\\n.previous\");";
-    not_compiled(
-        &Parts { top, ..Parts::default() }.text(),
-        &["mine.c: `.incbin` makes the assembler read a file"],
-    );
-    let top = "__asm__(\".INCLUDE\\t\\\"/dev/null\\\"\");";
-    not_compiled(&Parts { top, ..Parts::default() }.text(), &["mine.c: `.include` makes the assembler"]);
-    // By a macro of the assembler, and in parts, so that no such word stands anywhere.
-    let parts = "__asm__(\".section .rodata\\n.inc\" \"bin \\\"/etc/passwd\\\"\\n.previous\");";
-    let by_macro = "__asm__(\".macro take what\\n.inc\\\\what \\\"/etc/passwd\\\"\\n.endm\\n.data\\ntake bin\\n.text\");";
-    for top in [parts, by_macro] {
-        not_compiled(
-            &Parts { top, ..Parts::default() }.text(),
-            &["its assembler code includes /etc/passwd, whose changes"],
-        );
-    }
-    // A member of a structure may have that name.
-    let top = "struct mine {\n\tint include;\n} it;";
-    let governor =
-        Bench::new().governor(&Parts { top, select: "it.include = 1;", ..Parts::default() }.text());
-    run(&governor, 1).unwrap();
-    for other in ["/dev/stdin", "/etc/hostname"] {
-        let text = Parts { top: &format!("#include \"{other}\""), ..Parts::default() }.text();
-        not_compiled(&text, &[&format!("it includes {other}, which is neither next to the governor nor")]);
-    }
-    // A name that a list shows as two of the governor's own.
-    let bench = Bench::new();
-    let own = bench.file("mine.c", &Parts::default().text());
-    let broken = own.with_file_name("mine.c\n");
-    fs::write(&broken, "x").unwrap();
-    let name = broken.to_str().unwrap().replace('\n', "\\\\n");
-    let top = format!("__asm__(\".section .rodata\\n.inc\" \"bin \\\"{name}\\\"\\n.previous\");");
-    bench.file("mine.c", &Parts { top: &top, ..Parts::default() }.text());
-    let said = bench.find(&own, "").unwrap_err().to_string();
-    assert!(said.contains("a file with a line break in its name"), "{said}");
-}
-
-/// A compiler's message may quote the file.
-#[test]
-fn no_word_of_a_file_elsewhere_is_shown() {
-    let elsewhere = tempfile::NamedTempFile::new().unwrap();
-    fs::write(elsewhere.path(), "#TOPSECRET\nint x = OTHERSECRET;\n").unwrap();
-    let bench = Bench::new();
-    let top = format!("#include \"{}\"", elsewhere.path().display());
-    let path = bench.file("mine.c", &Parts { top: &top, ..Parts::default() }.text());
-    let said = bench.find(&path, "").unwrap_err().to_string();
-    assert!(!said.contains("SECRET") && said.contains("neither next to the governor"), "{said}");
-    fs::write(elsewhere.path(), "int x = OTHERSECRET;\n").unwrap();
-    let said = bench.find(&path, "").unwrap_err().to_string();
-    assert!(!said.contains("SECRET") && said.contains("neither next to the governor"), "{said}");
-    // By way of a folder of its own; and by a link, which a list of files does not show as one.
-    let link = bench.file("linux/x.h", "");
-    fs::remove_file(&link).unwrap();
-    std::os::unix::fs::symlink(elsewhere.path(), &link).unwrap();
-    let path = bench.file("mine.c", &Parts { top: "#include <linux/x.h>", ..Parts::default() }.text());
-    let said = bench.find(&path, "").unwrap_err().to_string();
-    assert!(!said.contains("SECRET") && said.contains("neither next to the governor"), "{said}");
-}
-
-/// A path that begins in idlewise's headers and leads out of them is no header of idlewise's.
-#[test]
-fn a_path_out_of_the_headers_is_refused() {
-    let elsewhere = tempfile::NamedTempFile::new().unwrap();
-    let shown = elsewhere.path().canonicalize().unwrap();
-    for text in ["#define A 1\n", "int x = OTHERSECRET;\n", "#TOPSECRET\n", "#error TOPSECRET\n"] {
-        fs::write(elsewhere.path(), text).unwrap();
-        let up = "/..".repeat(40);
-        let top = format!("#include <linux{up}{}>", shown.display());
-        let bench = Bench::new();
-        let path = bench.file("mine.c", &Parts { top: &top, ..Parts::default() }.text());
-        let said = bench.find(&path, "").unwrap_err().to_string();
-        assert!(said.contains(shown.to_str().unwrap()) && said.contains("neither next to"), "{said}");
-        assert!(!said.contains("SECRET") && !said.contains(".."), "{said}");
-    }
-}
-
-/// A compiler quotes the file that `#line` names.
-#[test]
-fn a_file_that_a_line_claims_to_be_in_is_not_read() {
-    let bench = Bench::new();
-    let other = bench.file("other", "TOPSECRET\n");
-    let top = format!("#line 1 \"{}\"\n#warning one\n#line 1 \"a: error: b\"\n#error two\n", other.display());
-    let path = bench.file("mine.c", &Parts { top: &top, ..Parts::default() }.text());
-    let said = bench.find(&path, "").unwrap_err().to_string();
-    assert!(said.contains("two") && !said.contains("SECRET"), "{said}");
-}
-
-/// Code for a later compilation, its options, and libraries stand in sections of an object.
-#[test]
-fn an_object_does_not_choose_what_the_linker_runs() {
-    for name in [".gnu.lto_.opts", ".gnu.offload_lto_.opts", ".gnu.lto_main.0.1f", ".llvm.lto", ".deplibs"] {
-        let top = format!("__asm__(\".section {name},\\\"e\\\",@progbits\\n.string \\\"-v\\\"\\n.text\");");
-        let words = ["mine.c", &format!("a section `{name}`, which chooses what the linker runs")];
-        not_compiled(&Parts { top: &top, ..Parts::default() }.text(), &words);
-    }
-    let top = "__asm__(\".section mine,\\\"\\\",@0x6fff4c04\\n.string \\\"m\\\"\\n.text\");";
-    not_compiled(&Parts { top, ..Parts::default() }.text(), &["a section `mine`, which chooses"]);
-    // A compiler that is called with it in CC makes such sections of C.
-    let bench = Bench::new();
-    let path = bench.file("mine.c", &Parts { select: "return 1;", ..Parts::default() }.text());
-    let governor = Governor::open_in(&of_path(&path), &bench.workshop().with_compiler("cc -flto")).unwrap();
-    assert_eq!(run(&governor, 1).unwrap(), [(1, true); 2]);
-}
-
-/// A header that was compiled before is in no list of files, and may hold anything.
-#[test]
-fn a_precompiled_header_is_not_taken() {
-    let bench = Bench::new();
-    for (header, top) in [("linux/kconfig.h", ""), ("own.h", "#include \"own.h\"\n")] {
-        let select = "#ifndef STATE\n#define STATE 1\n#endif\n\treturn STATE;";
-        let path = bench.file("mine.c", &Parts { top, select, ..Parts::default() }.text());
-        let header = bench.file(header, "#define STATE 2\n");
-        let mut compiler = std::process::Command::new("gcc");
-        let flags = include_str!("../../../governors/shim/flags").lines().filter(|l| !l.starts_with('#'));
-        let flags = flags.filter(|l| !l.starts_with("-Wl,") && !["-shared", "-nostartfiles"].contains(l));
-        compiler.args(flags).args(["-nostdinc", "-D__KERNEL__", "-g", "-fno-delete-null-pointer-checks"]);
-        compiler
-            .args(["-x", "c-header", "-c"])
-            .arg(&header)
-            .arg("-o")
-            .arg(format!("{}.gch", header.display()));
-        if !compiler.status().is_ok_and(|s| s.success()) {
-            eprintln!("skipped: gcc does not compile a header");
-            return;
-        }
-        fs::write(&header, "#define STATE 0\n").unwrap();
-        let governor = bench.find(&path, "").unwrap();
-        assert_eq!(run(&governor, 1).unwrap()[0].0, 0, "{}", header.display());
-        fs::remove_file(&header).unwrap();
-    }
 }
 
 fn line_of(text: &str, word: &str) -> String {
@@ -332,9 +187,9 @@ fn an_object_that_is_kept_needs_no_compiler() {
     };
     let find = || Governor::open_in(&of_path(&path), &workshop()).unwrap();
     let first = find();
-    assert_eq!(calls(), 4, "to see what it includes, to compile the shim and it, and to link");
+    assert_eq!(calls(), 5, "to see what it includes, to compile the shim and it, to assemble, and to link");
     assert_eq!(find().source_hash(), first.source_hash());
-    assert_eq!(calls(), 5, "it is kept");
+    assert_eq!(calls(), 6, "it is kept");
     let entry = fs::read_dir(&cache).unwrap().map(|e| e.unwrap().path());
     let entry = entry.into_iter().find(|p| p.extension().is_some_and(|e| e == "governor")).unwrap();
     let whole = fs::read(&entry).unwrap();
@@ -342,13 +197,13 @@ fn an_object_that_is_kept_needs_no_compiler() {
         fs::write(&entry, damaged).unwrap();
         let before = calls();
         assert_eq!(run(&find(), 1).unwrap(), [(1, true); 2]);
-        assert_eq!(calls(), before + 3, "a damaged entry is made again");
+        assert_eq!(calls(), before + 4, "a damaged entry is made again");
     }
     assert_eq!(fs::read(&entry).unwrap(), whole);
     let before = calls();
     fs::write(&path, fs::read_to_string(&path).unwrap() + "extern int more;\n").unwrap();
     assert_ne!(find().source_hash(), first.source_hash());
-    assert_eq!(calls(), before + 3, "the file has changed");
+    assert_eq!(calls(), before + 4, "the file has changed");
     // Another compiler makes another object.
     let other = bench.workshop().with_compiler("/bin/false");
     let said = Governor::open_in(&of_path(&path), &other).unwrap_err().to_string();

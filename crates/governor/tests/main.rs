@@ -9,6 +9,7 @@ mod checksums;
 mod common;
 mod explaining;
 mod foreign_files;
+mod foreign_sources;
 mod life;
 mod lint;
 mod misbehaving_governors;
