@@ -37,7 +37,7 @@ const LEFT: Duration = Duration::from_secs(3600);
 const KEPT: Duration = Duration::from_secs(30 * 86_400);
 
 /// Format of the entries, a part of their names: those of other versions of idlewise are passed over.
-const ENTRIES: &[u8] = b"hash, object, assembled apart";
+const ENTRIES: &[u8] = b"hash, object, from the preprocessor's text";
 
 /// What foreign governors are compiled with, where they are kept, and how long one may think.
 #[derive(Clone, Debug)]
@@ -425,12 +425,12 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// The hash of what the preprocessor makes of the source, and the user's files that it read: the source first.
+    /// Writes what the preprocessor makes of the source's files: the hash of that, and the user's files that it read, the source first.
     fn preprocess(&self) -> Result<(Hash, Vec<Hashed>), GovernorError> {
         let list = self.folder.join("depends");
         let (mut text, mut files) = (Vec::new(), Vec::<Hashed>::new());
-        let to = self.folder.join("governor.i");
-        for file in self.source.files() {
+        for (i, file) in self.source.files().enumerate() {
+            let to = self.preprocessed(i);
             let mut flags = self.extra.to_vec();
             // Where it fails it lists no files, but prints those that it has opened.
             flags.extend(["-H".into(), "-MD".into(), "-MF".into(), list.clone().into()]);
@@ -448,6 +448,11 @@ impl Bench<'_> {
         Ok((Hash::of(&text), files))
     }
 
+    /// Where [`Bench::preprocess`] writes what it makes of a file.
+    fn preprocessed(&self, number: usize) -> PathBuf {
+        self.folder.join(format!("{number}.i"))
+    }
+
     fn is_header_of_shim(&self, path: &Path) -> bool {
         is_inside(path, &self.shim.join("include"))
     }
@@ -461,7 +466,7 @@ impl Bench<'_> {
         Err(self.source.wrong(format!("it includes {}, which is {NOT_ITS_OWN}", path.display())))
     }
 
-    /// The object.
+    /// The object, of what [`Bench::preprocess`] has written: the files may have changed since.
     fn compile(&self) -> Result<Vec<u8>, GovernorError> {
         let object = self.folder.join("governor.so");
         let mut objects = vec![self.shim_object()?];
@@ -469,7 +474,8 @@ impl Bench<'_> {
             let code = self.folder.join(format!("{i}.s"));
             let mut flags = self.extra.to_vec();
             flags.extend(self.toolchain.for_assembler());
-            let call = command::compile_until("-S", shim::flags(), self.shim, file, &flags, &code);
+            let from = self.preprocessed(i);
+            let call = command::compile_until("-S", shim::flags(), self.shim, &from, &flags, &code);
             self.call(Step::Compile, &call)?;
             if let Some(directive) = reading_directive(&self.written(&code)?) {
                 return Err(self.source.wrong(format!(

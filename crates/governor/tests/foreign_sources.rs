@@ -4,9 +4,22 @@
 use crate::common;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 
 use common::{Bench, Parts, not_compiled, run};
-use idlewise_governor::{Governor, GovernorSource, Spec};
+use idlewise_governor::{Governor, GovernorSource, Spec, Workshop};
+
+fn named(path: &Path) -> GovernorSource {
+    GovernorSource::named_by_user(Spec::new(path.to_str().unwrap()))
+}
+
+/// A workshop with a cache of its own, whose compiler is `script`.
+fn with_script(bench: &Bench, script: &str) -> (Workshop, PathBuf) {
+    let (compiler, cache) = (bench.file("compiler", script), bench.folder.path().join("cache"));
+    fs::set_permissions(&compiler, fs::Permissions::from_mode(0o755)).unwrap();
+    (bench.workshop().with_cache(&cache).with_compiler(compiler.to_str().unwrap()), cache)
+}
 
 #[test]
 fn what_no_list_of_files_would_have_is_refused() {
@@ -162,11 +175,7 @@ fn an_object_does_not_choose_what_the_linker_runs() {
     // A compiler that is called with it in CC makes such sections of C.
     let bench = Bench::new();
     let path = bench.file("mine.c", &Parts { select: "return 1;", ..Parts::default() }.text());
-    let governor = Governor::open_in(
-        &GovernorSource::named_by_user(Spec::new(path.to_str().unwrap())),
-        &bench.workshop().with_compiler("cc -flto"),
-    )
-    .unwrap();
+    let governor = Governor::open_in(&named(&path), &bench.workshop().with_compiler("cc -flto")).unwrap();
     assert_eq!(run(&governor, 1).unwrap(), [(1, true); 2]);
 }
 
@@ -196,4 +205,34 @@ fn a_precompiled_header_is_not_taken() {
         assert_eq!(run(&governor, 1).unwrap()[0].0, 0, "{}", header.display());
         fs::remove_file(&header).unwrap();
     }
+}
+
+/// An object is what the preprocessor's text makes, by which it is kept, and not what the files have become meanwhile.
+#[test]
+fn a_file_that_is_saved_while_it_is_compiled_is_not_half_old() {
+    let bench = Bench::new();
+    let header = bench.file("own.h", "#define STATE 0\n");
+    let text = Parts { top: "#include \"own.h\"", select: "return STATE;", ..Parts::default() }.text();
+    let path = bench.file("mine.c", &text);
+    // It goes on when the header was saved.
+    let script = format!(
+        "#!/bin/sh\ncc \"$@\" || exit\ncase \" $* \" in *' -E '*)\n: >$TMPDIR/seen\nuntil grep -q 1 {0}; do sleep 0.01; done;; esac\n",
+        header.display()
+    );
+    let (workshop, cache) = with_script(&bench, &script);
+    let first = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let seen = || {
+                fs::read_dir(&cache).into_iter().flatten().flatten().any(|e| e.path().join("seen").exists())
+            };
+            while !seen() {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+            fs::write(&header, "#define STATE 1\n").unwrap();
+        });
+        Governor::open_in(&named(&path), &workshop).unwrap()
+    });
+    assert_eq!(run(&first, 1).unwrap()[0].0, 0);
+    let second = Governor::open_in(&named(&path), &workshop).unwrap();
+    assert_eq!(run(&second, 1).unwrap()[0].0, 1);
 }
