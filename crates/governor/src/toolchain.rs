@@ -8,6 +8,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::child::{kill_group, limit};
@@ -17,6 +18,20 @@ use crate::landlock;
 const NAMES: [&str; 3] = ["cc", "gcc", "clang"];
 /// Memory that a compiler may take, bytes.
 const LARGEST: u64 = 4 << 30;
+/// What a compiler calls to do its work. Where its package is another than theirs, they change without it.
+const CALLED: [&str; 3] = ["cc1", "as", "ld"];
+/// Variables that name folders to be searched although the shim's headers are all there is, other programs than those of [`CALLED`] that
+/// the compiler names, other libraries, and options.
+const REMOVED: [&str; 8] = [
+    "CPATH",
+    "C_INCLUDE_PATH",
+    "COMPILER_PATH",
+    "GCC_EXEC_PREFIX",
+    "LIBRARY_PATH",
+    "LD_RUN_PATH",
+    "GCC_COMPARE_DEBUG",
+    "CCC_OVERRIDE_OPTIONS",
+];
 /// A machine whose processors and disk are busy takes so many times the CPU time that a compiler may take.
 pub(crate) const BUSY: u32 = 4;
 /// Messages that are read, bytes.
@@ -30,6 +45,7 @@ pub(crate) struct Toolchain {
     arguments: Vec<String>,
     /// Tells this compiler from another, or another version of it, without calling it.
     pub(crate) identity: String,
+    is_clang: bool,
 }
 
 impl Toolchain {
@@ -53,16 +69,52 @@ impl Toolchain {
         let programs = words.iter().skip(1).filter_map(|word| which(word, path));
         let stamps: Vec<String> = [program.clone()].into_iter().chain(programs).map(|p| stamp(&p)).collect();
         let identity = format!("{} {}", stamps.join(" "), arguments.join(" "));
-        Ok(Self { program, arguments, identity })
+        let is_clang = identity.contains("clang");
+        Ok(Self { program, arguments, identity, is_clang })
     }
 
-    fn is_clang(&self) -> bool {
-        self.identity.contains("clang")
+    /// Tells it from the same compiler with another assembler or linker, which it finds in `path`; `folder`, `temporary` and `longest` are
+    /// those of [`Toolchain::call`].
+    pub(crate) fn stamp_called(
+        &mut self,
+        path: &OsStr,
+        folder: &Path,
+        temporary: &Path,
+        longest: Duration,
+    ) -> Result<(), String> {
+        // What it names stays the same as long as it is the same itself.
+        static NAMED: Mutex<Vec<(String, Vec<PathBuf>)>> = Mutex::new(Vec::new());
+        let known = |named: &Vec<(String, Vec<PathBuf>)>| {
+            named
+                .iter()
+                .find(|(identity, _)| *identity == self.identity)
+                .map(|(_, programs)| programs.clone())
+        };
+        let found = known(&NAMED.lock().unwrap_or_else(PoisonError::into_inner));
+        let programs = match found {
+            Some(programs) => programs,
+            None => {
+                let mut programs = Vec::new();
+                for name in CALLED {
+                    let question = [format!("-print-prog-name={name}").into()];
+                    let (_, said) = self.call(&question, folder, temporary, longest)?;
+                    programs.extend(said.lines().last().and_then(|name| which(name.trim(), path)));
+                }
+                let mut named = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
+                named.push((self.identity.clone(), programs.clone()));
+                programs
+            }
+        };
+        for program in programs {
+            self.identity.push(' ');
+            self.identity.push_str(&stamp(&program));
+        }
+        Ok(())
     }
 
     /// Options with which the system's assembler assembles: clang's own has no list of the files that it reads.
     pub(crate) fn for_assembler(&self) -> Vec<OsString> {
-        self.is_clang().then(|| "-fno-integrated-as".into()).into_iter().collect()
+        self.is_clang.then(|| "-fno-integrated-as".into()).into_iter().collect()
     }
 
     /// The option that makes the assembler write the names of the files that it read to `list`.
@@ -86,16 +138,18 @@ impl Toolchain {
     ) -> Result<(Option<ExitStatus>, String), String> {
         let mut command = Command::new(&self.program);
         // A message quotes whatever file `#line` names.
-        let quotes = if self.is_clang() { "-fno-caret-diagnostics" } else { "-fno-diagnostics-show-caret" };
+        let quotes = if self.is_clang { "-fno-caret-diagnostics" } else { "-fno-diagnostics-show-caret" };
         command.args(&self.arguments).arg(quotes).args(arguments).current_dir(folder);
         command.env("LC_ALL", "C").env("TMPDIR", temporary);
-        // Folders that would be searched although the shim's headers are all there is.
-        for name in ["CPATH", "C_INCLUDE_PATH"] {
+        for name in REMOVED {
             command.env_remove(name);
         }
         let wrong = |e: std::io::Error| format!("cannot run {}: {e}", self.program.display());
         let mut said = tempfile::tempfile().map_err(wrong)?;
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said.try_clone().map_err(wrong)?);
+        command
+            .stdin(Stdio::null())
+            .stdout(said.try_clone().map_err(wrong)?)
+            .stderr(said.try_clone().map_err(wrong)?);
         limit(&mut command, longest, LARGEST);
         // It keeps files elsewhere, and what it would keep is kept here.
         command.env("CCACHE_DISABLE", "1");

@@ -171,7 +171,7 @@ impl Workshop {
             readable(source, file)?;
         }
         let no_compiler = |why| GovernorError::NoCompiler { path: source.given.to_owned(), why };
-        let toolchain = Toolchain::find(self.cc.as_deref(), &self.path).map_err(no_compiler)?;
+        let mut toolchain = Toolchain::find(self.cc.as_deref(), &self.path).map_err(no_compiler)?;
         let cache = self.cache().map_err(|why| source.wrong(why))?;
         let io_error = |e: io::Error| source.wrong(format!("{}: {e}", cache.display()));
         let shim = shim::unpack(&cache).map_err(io_error)?;
@@ -179,6 +179,7 @@ impl Workshop {
         let longest = Duration::from_secs(self.bounds.patience_s.saturating_mul(COMPILER)).min(DAY);
         remove_left_over(&cache, longest * BUSY);
         let folder = tempfile::tempdir_in(&cache).map_err(io_error)?;
+        toolchain.stamp_called(&self.path, &shim, folder.path(), longest).map_err(no_compiler)?;
         let bench = Bench {
             source,
             build,

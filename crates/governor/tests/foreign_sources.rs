@@ -236,3 +236,26 @@ fn a_file_that_is_saved_while_it_is_compiled_is_not_half_old() {
     let second = Governor::open_in(&named(&path), &workshop).unwrap();
     assert_eq!(run(&second, 1).unwrap()[0].0, 1);
 }
+
+#[test]
+fn another_assembler_makes_another_object() {
+    let bench = Bench::new();
+    let path = bench.file("mine.c", &Parts::default().text());
+    let assembler = bench.file("as", "#!/bin/sh\nexec as \"$@\"\n");
+    fs::set_permissions(&assembler, fs::Permissions::from_mode(0o755)).unwrap();
+    let (workshop, cache) = with_script(
+        &bench,
+        &format!(
+            "#!/bin/sh\ncase $1$2 in *prog-name=as) echo {}; exit;; esac\nexec cc \"$@\"\n",
+            assembler.display()
+        ),
+    );
+    let kept = || {
+        Governor::open_in(&named(&path), &workshop).unwrap();
+        let names = fs::read_dir(&cache).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.ends_with(".governor")).count()
+    };
+    assert_eq!([kept(), kept()], [1, 1]);
+    fs::write(&assembler, "#!/bin/sh\n# of another release\nexec as \"$@\"\n").unwrap();
+    assert_eq!(kept(), 2);
+}
