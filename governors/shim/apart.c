@@ -100,6 +100,14 @@ static void wait_for_turn(struct idlewise_control *control)
 	}
 }
 
+static void hand_over(struct idlewise_control *control)
+{
+	u32 before = __atomic_exchange_n(&control->turn, IDLEWISE_HOSTS, __ATOMIC_ACQ_REL);
+
+	if (before & IDLEWISE_SLEEPS)
+		call(SYS_FUTEX, (unsigned long)&control->turn, FUTEX_WAKE, 1, 0);
+}
+
 /* Gives back all memory but what is kept, in which this runs. */
 static bool give_back(const struct idlewise_control *control)
 {
@@ -135,13 +143,28 @@ void idlewise_apart(struct idlewise_control *control)
 	}
 	for (;;) {
 		unsigned long (*function)(unsigned long, unsigned long, unsigned long);
-		u32 before;
 
 		wait_for_turn(control);
 		function = (unsigned long (*)(unsigned long, unsigned long, unsigned long))control->function;
 		control->result = function(control->argument[0], control->argument[1], control->argument[2]);
-		before = __atomic_exchange_n(&control->turn, IDLEWISE_HOSTS, __ATOMIC_ACQ_REL);
-		if (before & IDLEWISE_SLEEPS)
-			call(SYS_FUTEX, (unsigned long)&control->turn, FUTEX_WAKE, 1, 0);
+		hand_over(control);
 	}
+}
+
+__attribute__((visibility("default"))) void idlewise_ask(struct idlewise_control *control);
+
+/**
+ * idlewise_ask - ask the host for the sleep length
+ * @control: what the governor's process shares with it
+ *
+ * The host writes it into the inputs. Outside of select, and when it was asked
+ * before, they stay as they are.
+ */
+void idlewise_ask(struct idlewise_control *control)
+{
+	if (!control->may_ask)
+		return;
+	control->asks = 1;
+	hand_over(control);
+	wait_for_turn(control);
 }

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// `IDLEWISE_ABI_VERSION`: changes whenever a layout here or there does.
-pub(crate) const ABI_VERSION: u32 = 3;
+pub(crate) const ABI_VERSION: u32 = 4;
 
 /// Most CPUs of one instance.
 pub const MAX_CPUS: usize = 8192;
@@ -160,6 +160,9 @@ pub(crate) struct Env {
     pub(crate) per_cpu_offset: *const c_ulong,
     pub(crate) tick_nsec: c_long,
     pub(crate) governor: *const Governor,
+    /// The address of `idlewise_ask` and what it takes, where the object has a process of its own.
+    pub(crate) ask: usize,
+    pub(crate) control: usize,
     pub(crate) stop_tick: bool,
     pub(crate) asked_sleep_length: bool,
 }
@@ -276,6 +279,8 @@ pub(crate) struct Control {
     pub(crate) function: c_ulong,
     pub(crate) arguments: [c_ulong; 3],
     pub(crate) result: c_ulong,
+    pub(crate) may_ask: u32,
+    pub(crate) asks: u32,
     nr_kept: c_ulong,
     kept: [[c_ulong; 2]; 4],
 }
@@ -284,7 +289,17 @@ impl Control {
     /// A control block with the host's turn first; the process polls for its own turn `spins` times before it sleeps.
     pub(crate) fn new(spins: u32) -> Self {
         let turn = AtomicU32::new(HOSTS_TURN);
-        Self { turn, spins, function: 0, arguments: [0; 3], result: 0, nr_kept: 0, kept: [[0; 2]; 4] }
+        Self {
+            turn,
+            spins,
+            function: 0,
+            arguments: [0; 3],
+            result: 0,
+            may_ask: 0,
+            asks: 0,
+            nr_kept: 0,
+            kept: [[0; 2]; 4],
+        }
     }
 
     /// Sets the memory that the process keeps: from and to, from low to high.

@@ -99,29 +99,34 @@ impl Apart {
     }
 
     /// Asks the governor; state 0 where it has failed.
+    ///
+    /// The sleep length is given when it is asked for, since asking costs time in a kernel: what says so in the governor's memory is its own
+    /// to change.
     #[cold]
     pub(crate) fn select(&self, cpu: &mut Cpu, inputs: &Inputs) -> Choice {
         let place = Place { stage: Stage::Select, cpu: cpu.number, decision: cpu.decisions };
         cpu.decisions += 1;
         self.settle();
         let env = self.env;
-        // SAFETY: env is valid, as the object was loaded; the flags are read as bytes, since anything may be there.
+        let unasked = Inputs { sleep_length_ns: 0, delta_tick_ns: 0, ..*inputs };
+        // SAFETY: env is valid, as the object was loaded, and it is the host's turn, also when it answers; the flag is read as a byte, since
+        // anything may be there.
         unsafe {
-            (&raw mut (*env).inputs).write_volatile(*inputs);
-            let (stop, asked) =
-                ((&raw mut (*env).stop_tick).cast::<u8>(), (&raw mut (*env).asked_sleep_length).cast::<u8>());
+            (&raw mut (*env).inputs).write_volatile(unasked);
+            let stop = (&raw mut (*env).stop_tick).cast::<u8>();
             stop.write_volatile(1);
-            asked.write_volatile(0);
             let arguments = [cpu.driver as usize, cpu.device_there as usize, stop as usize];
-            let index = self.call(cpu, place, self.select, arguments) as c_int;
+            self.show(cpu);
+            let (index, asked_sleep_length) =
+                self.process.call_that_asks(place, self.select, arguments, || {
+                    (&raw mut (*env).inputs.sleep_length_ns).write_volatile(inputs.sleep_length_ns);
+                    (&raw mut (*env).inputs.delta_tick_ns).write_volatile(inputs.delta_tick_ns);
+                });
+            copy_back(cpu.device, cpu.device_there);
             if self.process.has_failed() {
                 return Choice { index: 0, stop_tick: false, asked_sleep_length: false };
             }
-            Choice {
-                index,
-                stop_tick: stop.read_volatile() != 0,
-                asked_sleep_length: asked.read_volatile() != 0,
-            }
+            Choice { index: index as c_int, stop_tick: stop.read_volatile() != 0, asked_sleep_length }
         }
     }
 

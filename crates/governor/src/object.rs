@@ -370,6 +370,11 @@ impl Object {
         let env = self.env as usize;
         self.write(env + offset_of!(Env, tick_nsec), &self.tick_period_ns.to_ne_bytes());
         self.show_offsets();
+        if let Code::Apart(apart) = &self.code {
+            let region = &apart.process.region;
+            self.write(env + offset_of!(Env, ask), &region.ask.to_ne_bytes());
+            self.write(env + offset_of!(Env, control), &(region.control() as usize).to_ne_bytes());
+        }
         for &(index, raw) in set {
             self.set_param(index, raw);
         }

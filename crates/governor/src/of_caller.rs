@@ -155,6 +155,8 @@ impl CallerObject {
             per_cpu_offset: ptr::null(),
             tick_nsec: 0,
             governor: ptr::null(),
+            ask: 0,
+            control: 0,
             stop_tick: false,
             asked_sleep_length: false,
         };

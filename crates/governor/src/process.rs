@@ -85,6 +85,38 @@ impl Process {
     #[inline]
     pub(crate) fn call(&self, place: Place, function: usize, arguments: [usize; 3]) -> usize {
         self.post(place, function, arguments);
+        self.result()
+    }
+
+    /// As [`Process::call`], of a function that may ask once: `answer` writes what it asks for. Gives whether it has asked, too.
+    #[inline]
+    pub(crate) fn call_that_asks(
+        &self,
+        place: Place,
+        function: usize,
+        arguments: [usize; 3],
+        answer: impl FnOnce(),
+    ) -> (usize, bool) {
+        self.begin(place, function, arguments, true);
+        self.settle();
+        let control = self.region.control();
+        // SAFETY: as in `result`. A governor that says that it asks when it has returned gets the answer, and has asked.
+        let asks = unsafe { (&raw const (*control).asks).read_volatile() != 0 } && !self.failed.get();
+        if asks {
+            answer();
+            // SAFETY: as in `begin`.
+            unsafe {
+                (&raw mut (*control).may_ask).write_volatile(0);
+                (&raw mut (*control).asks).write_volatile(0);
+            }
+            self.go_on(place);
+        }
+        (self.result(), asks)
+    }
+
+    /// What a call gave, after its end.
+    #[inline]
+    fn result(&self) -> usize {
         self.settle();
         if self.failed.get() {
             return 0;
@@ -96,6 +128,11 @@ impl Process {
     /// Calls a function that answers nothing, and does not wait: the memory is the governor's until [`Process::settle`].
     #[inline]
     pub(crate) fn post(&self, place: Place, function: usize, arguments: [usize; 3]) {
+        self.begin(place, function, arguments, false);
+    }
+
+    #[inline]
+    fn begin(&self, place: Place, function: usize, arguments: [usize; 3], may_ask: bool) {
         self.settle();
         if self.failed.get() {
             return;
@@ -106,7 +143,15 @@ impl Process {
         unsafe {
             (&raw mut (*control).function).write_volatile(function as _);
             (&raw mut (*control).arguments).write_volatile(arguments.map(|argument| argument as _));
+            (&raw mut (*control).may_ask).write_volatile(u32::from(may_ask));
+            (&raw mut (*control).asks).write_volatile(0);
         }
+        self.go_on(place);
+    }
+
+    /// Makes it the governor's turn.
+    #[inline]
+    fn go_on(&self, place: Place) {
         if self.seen.get() == 0 {
             self.slow(place);
         } else {

@@ -48,9 +48,10 @@ pub(crate) struct Region {
     pub(crate) protected: Vec<Protected>,
     /// Functions that run before everything else.
     pub(crate) constructors: Vec<usize>,
-    /// `idlewise_abi` of the governor's object, and `idlewise_apart` of ours.
+    /// `idlewise_abi` of the governor's object, and `idlewise_apart` and `idlewise_ask` of ours.
     pub(crate) abi: usize,
     pub(crate) entry: usize,
+    pub(crate) ask: usize,
     /// For the object's writable memory, twice.
     pub(crate) scratch: [Part; 2],
     /// The ways to the CPUs' variables.
@@ -99,6 +100,7 @@ impl Region {
             constructors: Vec::new(),
             abi: 0,
             entry: 0,
+            ask: 0,
             scratch: [first, second],
             offsets,
             drivers,
@@ -109,6 +111,7 @@ impl Region {
         region.abi = symbol(&file, object, "idlewise_abi")?;
         region.load(&child, child_room)?;
         region.entry = symbol(&child, child_room, "idlewise_apart")?;
+        region.ask = symbol(&child, child_room, "idlewise_ask")?;
         Ok(region)
     }
 

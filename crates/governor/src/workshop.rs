@@ -331,7 +331,7 @@ fn extra_flags(source: &Source<'_>, build: Build, shim: &Path) -> Vec<OsString> 
     let mut flags: Vec<OsString> = vec!["-I".into(), folder.into()];
     // A compiler may take a header that was compiled before for the first one that is included, and for no other: this is ours.
     flags.extend(["-include".into(), shim.join("include/linux/kconfig.h").into_os_string()]);
-    flags.extend(["-D__KERNEL__", "-g"].map(OsString::from));
+    flags.extend(["-D__KERNEL__", "-DIDLEWISE_APART", "-g"].map(OsString::from));
     flags.extend(["-fno-delete-null-pointer-checks", "-Wno-all", "-Wno-extra"].map(OsString::from));
     let errors =
         ["implicit-function-declaration", "implicit-int", "int-conversion", "incompatible-pointer-types"];

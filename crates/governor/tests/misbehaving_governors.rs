@@ -4,7 +4,7 @@
 use crate::common;
 
 use common::{Bench, Parts, TICK_NS, ask, inputs, refused, run, table};
-use idlewise_governor::{Governor, GovernorError, GovernorSource, Spec};
+use idlewise_governor::{Build, Governor, GovernorError, GovernorSource, Spec};
 use rustix::process::DumpableBehavior;
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
@@ -360,4 +360,52 @@ fn the_one_who_watches_sees_the_same_answers() {
     });
     assert_eq!(here.as_mut().unwrap(), &("frame".to_owned(), 7));
     assert_eq!(apart.len(), 100);
+}
+
+/// Asking costs time, which is priced: the sleep length is not in a governor's memory before it asks, and what it writes there does not
+/// change that it has.
+#[test]
+fn nobody_asks_for_the_sleep_length_in_secret() {
+    let asks = "ktime_t tick;\n\ts64 sleep = tick_nohz_get_sleep_length(&tick);\n\t";
+    let choose = "*stop_tick = tick == 3000000;\n\treturn sleep == 5000000 ? 3 : 0;";
+    let twice = "tick = 0;\n\tsleep = tick_nohz_get_sleep_length(&tick);\n\t";
+    let reads =
+        "ktime_t tick = idlewise_env.in.delta_tick_ns;\n\ts64 sleep = idlewise_env.in.sleep_length_ns;\n\t";
+    for (select, expected) in [
+        (format!("{asks}idlewise_env.asked_sleep_length = false;\n\t{choose}"), (3, true, true)),
+        (format!("{asks}{twice}{choose}"), (3, true, true)),
+        (format!("{reads}{choose}"), (0, false, false)),
+        (format!("ktime_t tick = 0;\n\ts64 sleep = 0;\n\t{choose}"), (0, false, false)),
+    ] {
+        // Whoever asks elsewhere gets what it has asked for before.
+        let reflect = "ktime_t tick;\n\ttick_nohz_get_sleep_length(&tick);";
+        let bench = Bench::new();
+        let governor = bench.governor(&Parts { select: &select, reflect, ..Parts::default() }.text());
+        for build in [Build::Plain, Build::Explaining, Build::Sanitized] {
+            let choices = governor.built(build).unwrap().run(|loader| {
+                let mut instance = loader.load(TICK_NS)?;
+                let slot = instance.add_cpu(0, &table(), 1024)?;
+                let ask = |_| {
+                    let choice = instance.select(slot, &inputs(5_000_000));
+                    instance.reflect(slot, 0, 2000);
+                    (choice.index, choice.stop_tick, choice.asked_sleep_length)
+                };
+                Ok((0..3).map(ask).collect::<Vec<_>>())
+            });
+            assert_eq!(choices.unwrap(), [expected; 3], "{select}");
+        }
+    }
+}
+
+/// A process that claims to ask over and over gets no more than one answer for each decision.
+#[test]
+fn who_claims_to_ask_without_end_is_given_up() {
+    let select = "for (;;) {\n\t\tktime_t tick;\n\t\ttick_nohz_get_sleep_length(&tick);\n\t}";
+    let said = refused(&Bench::new().governor(&Parts { select, ..Parts::default() }.text()));
+    assert!(said.contains("does not return"), "{said}");
+    let top = "#include <idlewise/apart.h>";
+    let select = "ktime_t tick;\n\tfor (;;) {\n\t\tidlewise_env.control->may_ask = 1;\n\t\ttick_nohz_get_sleep_length(&tick);\n\t}";
+    let governor = Bench::new().governor(&Parts { top, select, ..Parts::default() }.text());
+    // Its answers are whatever it has left, but they come to an end.
+    let _any = run(&governor, 20);
 }

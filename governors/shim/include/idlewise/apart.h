@@ -17,6 +17,8 @@
  * @function: what is called
  * @argument: with these
  * @result: what it gave
+ * @may_ask: whether it may ask for the sleep length, which it does once
+ * @asks: that is why it is the host's turn
  * @nr_kept: parts of memory that the process keeps
  * @kept: their first byte and the one behind, from low to high
  */
@@ -26,6 +28,8 @@ struct idlewise_control {
 	unsigned long function;
 	unsigned long argument[3];
 	unsigned long result;
+	u32 may_ask;
+	u32 asks;
 	unsigned long nr_kept;
 	unsigned long kept[4][2];
 };

@@ -4,7 +4,9 @@
  *
  * The host writes this structure before it calls a governor, and the functions
  * of the <linux/...> headers read it. So a question that a governor asks is a
- * load, not a call. crates/governor/src/abi.rs has the same layout; the two are
+ * load, not a call; but that for the sleep length, which costs time in a kernel,
+ * is a call of the host where a governor has a process of its own, in which it
+ * could read what it has not asked for. crates/governor/src/abi.rs has the same layout; the two are
  * compared when an object is loaded, and IDLEWISE_ABI_VERSION changes with
  * every change of either.
  */
@@ -13,10 +15,11 @@
 
 #include <linux/types.h>
 
-#define IDLEWISE_ABI_VERSION	3
+#define IDLEWISE_ABI_VERSION	4
 
 struct cpuidle_device;
 struct cpuidle_governor;
+struct idlewise_control;
 
 /**
  * struct idlewise_inputs - what one call of select may ask
@@ -48,6 +51,8 @@ struct idlewise_inputs {
  * @per_cpu_offset: for each CPU the way from the per-CPU image to its copy
  * @tick_nsec: TICK_NSEC
  * @governor: what the object registered, NULL before its initcalls ran
+ * @ask: makes the host write the sleep length into @in; NULL where it is there
+ * @control: what @ask takes
  * @stop_tick: where select leaves its second answer
  * @asked_sleep_length: set when the sleep length is asked for
  */
@@ -57,6 +62,8 @@ struct idlewise_env {
 	const unsigned long *per_cpu_offset;
 	long tick_nsec;
 	struct cpuidle_governor *governor;
+	void (*ask)(struct idlewise_control *control);
+	struct idlewise_control *control;
 	bool stop_tick;
 	bool asked_sleep_length;
 };

@@ -24,6 +24,9 @@ static inline int tick_nohz_tick_stopped_cpu(int cpu)
 
 static inline ktime_t tick_nohz_get_sleep_length(ktime_t *delta_next)
 {
+#ifdef IDLEWISE_APART
+	idlewise_env.ask(idlewise_env.control);
+#endif
 	idlewise_env.asked_sleep_length = true;
 	*delta_next = idlewise_env.in.delta_tick_ns;
 	return idlewise_env.in.sleep_length_ns;
