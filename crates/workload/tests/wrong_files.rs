@@ -96,6 +96,22 @@ fn what_only_all_tasks_show_is_said_at_its_place() {
 }
 
 #[test]
+fn clients_of_all_sources_together_have_a_limit() {
+    let with = |clients: [u32; 2]| {
+        let source = |n: u32| format!("\"s{n}\": {{ \"clients\": {n}, \"think\": 100 }}");
+        let sources = clients.map(source).join(", ");
+        let text = format!(
+            "{{ \"tasks\": {{ \"a\": {{ \"run\": 1 }} }}, \"idlewise\": {{ \"sources\": {{ {sources} }} }} }}"
+        );
+        Workload::from_text("w.json", &text).map(|_| ()).map_err(|e| e.to_string())
+    };
+    assert_eq!(with([65_535, 1]), Ok(()));
+    let said = with([65_535, 2]).unwrap_err();
+    assert!(said.starts_with("w.json:1:") && said.contains("idlewise/sources/s2: "), "{said}");
+    assert!(said.ends_with("all sources together have 65537 clients; give them 65536 at most"), "{said}");
+}
+
+#[test]
 fn requests_come_no_faster_than_a_million_a_second() {
     let with = |arrivals: &str| {
         let text = format!(

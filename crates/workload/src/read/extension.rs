@@ -42,6 +42,7 @@ pub(super) fn read(
             "sources" => entries(r, m, |r, e| {
                 let id = SourceId(index(out.sources.len()));
                 out.sources.push(source(r, names, e)?);
+                clients_together(r, e, &out.sources)?;
                 Ok(names.sources.insert(e.key.clone(), id).is_none())
             })?,
             key if key.starts_with('_') => {}
@@ -110,7 +111,7 @@ fn source(r: &mut Reader<'_>, names: &mut Names, m: &Member) -> Result<Source, W
         let arrivals = match (arrivals, clients, think) {
             (Some(a), None, None) => self::arrivals(r, a)?,
             (None, Some(clients), Some(think)) => {
-                let clients = r.count(clients, 1..=65_536, "clients")?;
+                let clients = r.count(clients, 1..=MOST_CLIENTS, "clients")?;
                 Arrivals::Closed { clients, think: distribution(r, think)? }
             }
             _ => {
@@ -123,6 +124,23 @@ fn source(r: &mut Reader<'_>, names: &mut Names, m: &Member) -> Result<Source, W
         let resume = resume.map(|q| r.text(q, "a queue")).transpose()?.map(|q| names.queue(q));
         Ok(Source { name: m.key.clone(), arrivals, irq_cpu, resume })
     })
+}
+
+/// Clients of all sources together: each has an event that is to come.
+const MOST_CLIENTS: u32 = 65_536;
+
+/// Whether the clients of all sources, the last of which is that of `m`, are not too many.
+fn clients_together(r: &Reader<'_>, m: &Member, sources: &[Source]) -> Result<(), WorkloadError> {
+    let clients = sources.iter().map(|source| match source.arrivals {
+        Arrivals::Closed { clients, .. } => u64::from(clients),
+        Arrivals::Open { .. } | Arrivals::Bursts { .. } => 0,
+    });
+    let clients: u64 = clients.sum();
+    if clients > u64::from(MOST_CLIENTS) {
+        let what = format!("with this source, all sources together have {clients} clients");
+        return Err(r.meaningless(m, &what, format!("give them {MOST_CLIENTS} at most")));
+    }
+    Ok(())
 }
 
 fn arrivals(r: &mut Reader<'_>, m: &Member) -> Result<Arrivals, WorkloadError> {
