@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use idlewise_model::Counted;
-use idlewise_workload::{Random, Workload};
+use idlewise_workload::{Event, Random, Workload};
 
 /// Streams of chance of devices and sources, apart from those of tasks.
 const DEVICES: u64 = 1 << 40;
@@ -59,6 +59,10 @@ pub struct Sources(pub Vec<Source>);
 pub struct Source {
     /// When requests come, by chance.
     pub random: Random,
+    /// Some task takes its requests; others are interrupts and no more.
+    pub is_taken: bool,
+    /// Some task answers its requests; others are kept until they are taken.
+    pub is_answered: bool,
     /// When requests that wait came, ns.
     pub waiting: VecDeque<u64>,
     /// Requests on their way to the CPU that takes them in.
@@ -73,8 +77,20 @@ impl Sources {
     /// No request of the sources of `workload` has come.
     #[must_use]
     pub fn new(workload: &Workload, seed: u64) -> Self {
+        let events = || workload.tasks.iter().flat_map(|task| &task.phases).flat_map(|phase| &phase.events);
+        let (mut taken, mut answered) =
+            (vec![false; workload.sources.len()], vec![false; workload.sources.len()]);
+        for event in events() {
+            match event {
+                Event::Take { source } => taken[source.0 as usize] = true,
+                Event::Done { source } => answered[source.0 as usize] = true,
+                _ => {}
+            }
+        }
         let source = |i: usize| Source {
             random: Random::stream(seed, SOURCES + i as u64),
+            is_taken: taken[i],
+            is_answered: answered[i],
             waiting: VecDeque::new(),
             coming: VecDeque::new(),
             takers: VecDeque::new(),

@@ -69,6 +69,38 @@ pub enum SimError {
         /// When, ns.
         at_ns: u64,
     },
+    /// Requests wait without end.
+    #[error(
+        "workload `{workload}`: {waiting} requests of its sources are not answered at {}.{:06} s, the last one of source \
+         `{source_name}`: expected no more, since each is kept until it is; let requests come less often, or give them more tasks",
+        .at_ns / 1_000_000_000, .at_ns % 1_000_000_000 / 1000
+    )]
+    TooManyRequests {
+        /// The name of the workload.
+        workload: String,
+        /// The name of the source that one more request comes from.
+        source_name: String,
+        /// How many are not answered, of all sources together.
+        waiting: u32,
+        /// When, ns.
+        at_ns: u64,
+    },
+    /// Frames are begun without end.
+    #[error(
+        "workload `{workload}`: {open} frames have begun and not ended at {}.{:06} s, when one more of kind `{frame}` begins: expected no \
+         more, since each is kept until it ends; end those that are begun (`idlewise-frame-end`), or begin them less often",
+        .at_ns / 1_000_000_000, .at_ns % 1_000_000_000 / 1000
+    )]
+    TooManyFrames {
+        /// The name of the workload.
+        workload: String,
+        /// The name of the kind of the next one.
+        frame: String,
+        /// How many of all kinds have begun and not ended.
+        open: u32,
+        /// When, ns.
+        at_ns: u64,
+    },
     /// Who looks on cannot go on, such as a trace that cannot be written.
     #[error("{0}")]
     Watch(String),

@@ -4,6 +4,7 @@
 use idlewise_workload::{Arrivals, Completion, Distribution, Random};
 
 use crate::state::Sim;
+use idlewise_parts::SimError;
 use idlewise_parts::queue::{Irq, QueuedEvent};
 use idlewise_parts::timers::Waiter;
 use idlewise_parts::watch::{HrtimerOf, SimEvent, Watch};
@@ -12,6 +13,9 @@ use idlewise_parts::watch::{HrtimerOf, SimEvent, Watch};
 pub(crate) fn sample(distribution: &Distribution, random: &mut Random) -> u64 {
     distribution.sample_ns(&mut || random.draw())
 }
+
+/// So many requests of all sources together are kept at most, since they are not answered.
+const MOST_REQUESTS: u32 = 1 << 22;
 
 impl<W: Watch> Sim<'_, W> {
     /// `task`, on `c`, asks a device for something.
@@ -96,6 +100,16 @@ impl<W: Watch> Sim<'_, W> {
 
     /// A request arrives: its interrupt is raised, and the next one of an open loop is on its way.
     pub(crate) fn arrival(&mut self, source: u32, left: u32) {
+        if self.requests >= MOST_REQUESTS {
+            self.failure = Some(SimError::TooManyRequests {
+                workload: self.workload.name.clone(),
+                source_name: self.workload.sources[source as usize].name.clone(),
+                waiting: self.requests,
+                at_ns: self.now_ns,
+            });
+            return;
+        }
+        self.requests += 1;
         let s = &mut self.sources.0[source as usize];
         s.coming.push_back(self.now_ns);
         let mut again = |after: &Distribution, left| {
@@ -127,10 +141,12 @@ impl<W: Watch> Sim<'_, W> {
         let s = &mut self.sources.0[source as usize];
         let Some(came_ns) = s.coming.pop_front() else { return };
         if let Some(task) = s.takers.pop_front() {
-            self.tasks[task].requests.push((source, came_ns));
+            self.taken(task, source, came_ns);
             self.wake(task, Some(c), self.called_at_ns(c));
-        } else {
+        } else if s.is_taken {
             s.waiting.push_back(came_ns);
+        } else {
+            self.requests -= 1;
         }
         if let Some(queue) = self.program.source_calls[source as usize] {
             self.call_all(c, queue);
@@ -142,7 +158,7 @@ impl<W: Watch> Sim<'_, W> {
         let s = &mut self.sources.0[source as usize];
         match s.waiting.pop_front() {
             Some(came_ns) => {
-                self.tasks[task].requests.push((source, came_ns));
+                self.taken(task, source, came_ns);
                 true
             }
             None => {
@@ -152,11 +168,21 @@ impl<W: Watch> Sim<'_, W> {
         }
     }
 
+    /// The task has a request, and keeps it if it is ever answered.
+    fn taken(&mut self, task: u32, source: u32, came_ns: u64) {
+        if self.sources.0[source as usize].is_answered {
+            self.tasks[task].requests.push((source, came_ns));
+        } else {
+            self.requests -= 1;
+        }
+    }
+
     /// The task's oldest request is answered; in a closed loop its client thinks and asks again.
     pub(crate) fn answer(&mut self, task: u32, source: u32) {
         let requests = &mut self.tasks[task].requests;
         let Some(i) = requests.iter().position(|(of, _)| *of == source) else { return };
         let (_, came_ns) = requests.remove(i);
+        self.requests -= 1;
         let s = &mut self.sources.0[source as usize];
         s.latency_ns.push(u32::try_from(self.now_ns - came_ns).unwrap_or(u32::MAX));
         if let Arrivals::Closed { think, .. } = &self.workload.sources[source as usize].arrivals {

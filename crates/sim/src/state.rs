@@ -49,6 +49,8 @@ pub(crate) struct Sim<'a, W> {
     pub(crate) turns: Option<Turns>,
     pub(crate) devices: Devices,
     pub(crate) sources: Sources,
+    /// Requests of all sources that are kept: not yet taken, or not answered.
+    pub(crate) requests: u32,
     /// Tasks that wait in each queue, in order of coming.
     pub(crate) waiters: Vec<Vec<u32>>,
     /// Who has each mutex, and who waits for it.
@@ -60,6 +62,8 @@ pub(crate) struct Sim<'a, W> {
     pub(crate) rcu_thread: Option<u32>,
     /// Frames that have begun, by kind: when, ns.
     pub(crate) frames: Vec<VecDeque<u64>>,
+    /// How many these are.
+    pub(crate) frames_open: u32,
     /// When each timer that tasks share last expired, ns.
     pub(crate) timers: Vec<Option<u64>>,
     /// The limit of exit latencies that holds, ns.

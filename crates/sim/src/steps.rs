@@ -23,6 +23,9 @@ const MOST_FORKED: u32 = 8192;
 /// seen of it to the end of the run.
 const MOST_FORKS: u32 = 1 << 18;
 
+/// So many frames of all kinds together have begun and not ended, at most.
+const MOST_FRAMES: u32 = 1 << 20;
+
 impl<W: Watch> Sim<'_, W> {
     /// The next step: those that are only notes are taken at once, work begins, all others are system calls.
     pub(crate) fn begin_step(&mut self, c: usize, task: u32) {
@@ -62,9 +65,16 @@ impl<W: Watch> Sim<'_, W> {
                     }
                 }
                 // It begins with what the task waited for, so that a slow wake is part of it.
-                Some(Step::FrameBegin(frame)) => self.frames[*frame as usize].push_back(t.called_at_ns),
+                Some(Step::FrameBegin(frame)) if self.frames_open >= MOST_FRAMES => {
+                    return self.too_many_frames(*frame);
+                }
+                Some(Step::FrameBegin(frame)) => {
+                    self.frames[*frame as usize].push_back(t.called_at_ns);
+                    self.frames_open += 1;
+                }
                 Some(Step::FrameEnd(frame)) => {
                     if let Some(begun_ns) = self.frames[*frame as usize].pop_front() {
+                        self.frames_open -= 1;
                         let ns = u32::try_from(self.now_ns - begun_ns).unwrap_or(u32::MAX);
                         self.out.frames[*frame as usize].push(ns);
                     }
@@ -337,6 +347,16 @@ impl<W: Watch> Sim<'_, W> {
             task: self.name_of(task),
             alive: self.alive,
             begun: self.begun,
+            at_ns: self.now_ns,
+        });
+    }
+
+    fn too_many_frames(&mut self, frame: u32) {
+        let frames = &self.workload.frames;
+        self.failure = Some(SimError::TooManyFrames {
+            workload: self.workload.name.clone(),
+            frame: frames.get(frame as usize).map_or_else(String::new, |f| f.name.clone()),
+            open: MOST_FRAMES,
             at_ns: self.now_ns,
         });
     }

@@ -296,6 +296,47 @@ fn requests_come_open_and_closed() {
 }
 
 #[test]
+fn requests_that_nobody_answers_have_a_limit_over_all_sources() {
+    let sources = |n: usize| -> Vec<Source> {
+        let gap = Distribution::Constant(100);
+        let of = |i| Source {
+            name: format!("net{i}"),
+            arrivals: Arrivals::Open { gap: gap.clone() },
+            irq_cpu: IrqCpu::Cpu(0),
+            resume: None,
+        };
+        (0..n).map(of).collect()
+    };
+    let events =
+        (0..8).map(SourceId).flat_map(|source| [Event::Take { source }, work(MS), Event::Done { source }]);
+    let mut load = workload(vec![task("s", events.collect())]);
+    load.sources = sources(8);
+    let said = failed(&load, 1, 10_000);
+    assert!(
+        said.starts_with(&format!("workload `{}`: 4194304 requests of its sources", load.name)),
+        "{said}"
+    );
+    assert!(said.contains("are not answered at 0.05") && said.contains("source `net"), "{said}");
+    assert!(said.contains("expected no more") && said.contains("come less often"), "{said}");
+    // Where no task takes them, or answers them, they are not kept.
+    load.tasks = vec![task("s", vec![work(MS)])];
+    load.sources = sources(1);
+    play(&load, 1, 600);
+}
+
+#[test]
+fn frames_that_never_end_have_a_limit() {
+    let frame = FrameId(0);
+    let mut load = workload(vec![task("ui", vec![Event::FrameBegin { frame }, work(10)])]);
+    load.frames = vec![Frame { name: "ui".to_owned(), period_ns: 16 * MS, deadline_ns: 16 * MS }];
+    let said = failed(&load, 1, 100_000);
+    assert!(
+        said.contains("1048576 frames have begun and not ended at") && said.contains("kind `ui`"),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_frame_counts_from_what_its_task_waited_for() {
     let frame = FrameId(0);
     let timer = ResourceId(0);
