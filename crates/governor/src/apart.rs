@@ -44,9 +44,8 @@ pub(crate) struct Apart {
 impl Apart {
     /// The object that `process` has, and its table, whose addresses are all its own.
     pub(crate) fn new(id: &str, mut process: Process) -> Result<(Abi, Self), GovernorError> {
-        for constructor in std::mem::take(&mut process.region.constructors) {
-            process.call(Place::LOAD, constructor, [0; 3]);
-        }
+        let constructors = std::mem::take(&mut process.region.constructors);
+        process.call_all(Place::LOAD, &constructors);
         let [scratch, _] = process.region.scratch;
         let wrong = |why: &str| GovernorError::Abi { id: id.to_owned(), why: why.to_owned() };
         let mut bytes = [0; size_of::<Abi>()];

@@ -4,12 +4,17 @@
 
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Looks without progress, and with hardly any CPU time used, after which a child is given up.
 const STILL_LOOKS: u32 = 600;
 /// So much CPU time for each look is hardly any, ns: a hundredth of the time between two.
 const STILL_NS: u64 = 1_000_000;
+
+/// How long several calls may last together, s, if they take hardly any CPU time; and how many times their CPU time on a machine whose
+/// processors are busy.
+const LONGEST_S: u64 = 60;
+const BUSY: u64 = 4;
 
 /// The CPU that somebody is on: that one alone, or all others.
 #[derive(Clone, Copy)]
@@ -35,7 +40,7 @@ impl Child {
     }
 
     /// CPU time used, ns.
-    fn cpu_time_ns(&self) -> u64 {
+    pub(crate) fn cpu_time_ns(&self) -> u64 {
         // SAFETY: both structures are valid and written by the calls.
         unsafe {
             let mut clock: libc::clockid_t = 0;
@@ -123,6 +128,40 @@ pub(crate) struct Bounds {
     pub(crate) memory: u64,
 }
 
+/// What is said of a child that took so much CPU time.
+fn does_not_return(spent_ns: u64) -> String {
+    format!("does not return, after {} s of CPU time", spent_ns / 1_000_000_000)
+}
+
+/// Looks between calls whether several of them take no longer together than one may.
+pub(crate) struct Together {
+    patience_s: u64,
+    since_ns: u64,
+    began: Instant,
+}
+
+impl Together {
+    /// All calls from now on may take `patience_s` seconds of CPU time, and a minute if they sleep.
+    pub(crate) fn new(child: &Child, patience_s: u64) -> Self {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "how long somebody waits is real time; no result depends on it"
+        )]
+        let began = Instant::now();
+        Self { patience_s, since_ns: child.cpu_time_ns(), began }
+    }
+
+    /// Why the child should be given up, if so.
+    pub(crate) fn look(&self, child: &Child) -> Option<String> {
+        let spent_ns = child.cpu_time_ns().saturating_sub(self.since_ns);
+        if spent_ns / 1_000_000_000 >= self.patience_s {
+            return Some(does_not_return(spent_ns));
+        }
+        let longest_s = LONGEST_S.max(self.patience_s.saturating_mul(BUSY));
+        (self.began.elapsed().as_secs() >= longest_s).then(|| "is blocked".to_owned())
+    }
+}
+
 /// Looks whether a child returns.
 #[derive(Default)]
 pub(crate) struct Watch {
@@ -144,7 +183,7 @@ impl Watch {
         let spent_ns = used_ns.saturating_sub(*self.since_ns.get_or_insert(used_ns));
         self.looks += 1;
         if spent_ns / 1_000_000_000 >= self.patience_s {
-            return Some(format!("does not return, after {} s of CPU time", spent_ns / 1_000_000_000));
+            return Some(does_not_return(spent_ns));
         }
         let sleeps = spent_ns < STILL_NS * u64::from(self.looks);
         (sleeps && self.looks >= STILL_LOOKS).then(|| "is blocked".to_owned())

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use crate::GovernorError;
 use crate::abi::{Control, GOVERNORS_TURN, HOSTS_TURN, SLEEPS};
-use crate::child::{Child, Here, Watch, signal_name};
+use crate::child::{Child, Here, Together, Watch, signal_name};
 use crate::failure::FirstFailure;
 use crate::position::Place;
 use crate::region::{Part, Region};
@@ -86,6 +86,22 @@ impl Process {
     pub(crate) fn call(&self, place: Place, function: usize, arguments: [usize; 3]) -> usize {
         self.post(place, function, arguments);
         self.result()
+    }
+
+    /// Calls functions that take and answer nothing one after the other, which have as much time together as one has.
+    pub(crate) fn call_all(&self, place: Place, functions: &[usize]) {
+        let together = Together::new(&self.child.borrow(), self.patience_s);
+        for function in functions {
+            self.call(place, *function, [0; 3]);
+            if self.failed.get() {
+                return;
+            }
+            let why = together.look(&self.child.borrow());
+            if let Some(why) = why {
+                self.give_up(GovernorError::Stuck { id: self.label.clone(), why, at: place });
+                return;
+            }
+        }
     }
 
     /// As [`Process::call`], of a function that may ask once: `answer` writes what it asks for. Gives whether it has asked, too.
@@ -283,15 +299,20 @@ impl Process {
                 continue;
             }
             if let Some(why) = self.failure_of(&mut watch, sleep == LONGEST_SLEEP, place) {
-                self.failure.keep(why);
-                self.failed.set(true);
-                self.child.borrow_mut().end();
-                self.turn().store(HOSTS_TURN, Ordering::Release);
+                self.give_up(why);
                 return;
             }
             sleep = (sleep * 2).min(LONGEST_SLEEP);
             since = now();
         }
+    }
+
+    /// Ends it, and keeps why.
+    fn give_up(&self, why: GovernorError) {
+        self.failure.keep(why);
+        self.failed.set(true);
+        self.child.borrow_mut().end();
+        self.turn().store(HOSTS_TURN, Ordering::Release);
     }
 
     fn failure_of(&self, watch: &mut Watch, look: bool, at: Place) -> Option<GovernorError> {

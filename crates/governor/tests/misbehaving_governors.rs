@@ -409,3 +409,13 @@ fn who_claims_to_ask_without_end_is_given_up() {
     // Its answers are whatever it has left, but they come to an end.
     let _any = run(&governor, 20);
 }
+
+#[test]
+fn constructors_have_as_much_time_together_as_one_call() {
+    let top = "static void slow(void)\n{\n\tfor (volatile long i = 0; i < 200000000; i++)\n\t\t;\n}\n\
+               static void (*const all[])(void) __attribute__((section(\".init_array\"), used)) = { [0 ... 99] = slow };\n";
+    told(
+        &Parts { top, ..Parts::default() },
+        &["does not return, after 1 s of CPU time: while it was loaded"],
+    );
+}
