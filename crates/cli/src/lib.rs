@@ -45,6 +45,7 @@ mod tape;
 mod top;
 mod version;
 
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use clap::error::ContextKind;
@@ -99,6 +100,10 @@ pub fn main() -> ExitCode {
             let (text, said) = refusal(&mut e);
             // It may hold a file's name, which may hold anything.
             if lines(&said) == text {
+                // Help that a file takes: the parser would not say that it could not be written.
+                if !e.use_stderr() && !std::io::stdout().is_terminal() {
+                    return status(say(&text).map(|()| true));
+                }
                 e.exit();
             }
             warn_lines(&said);

@@ -209,6 +209,18 @@ fn a_standard_error_that_nobody_reads_changes_no_exit_status() {
 }
 
 #[test]
+fn help_that_cannot_be_written_is_no_success() {
+    for arguments in [vec!["--help"], vec!["help"], vec!["replay", "--help"], vec!["help", "replay"]] {
+        let mut full = Command::new(env!("CARGO_BIN_EXE_idlewise"));
+        full.args(&arguments).stdout(std::fs::File::options().write(true).open("/dev/full").unwrap());
+        let o = full.output().unwrap();
+        assert_eq!(o.status.code(), Some(2), "{arguments:?}: {}", err(&o));
+        assert!(err(&o).contains("standard output: No space left"), "{arguments:?}: {}", err(&o));
+    }
+    assert_eq!(idlewise(&["--help"]).status.code(), Some(0));
+}
+
+#[test]
 fn a_closed_standard_output_takes_no_result() {
     let trace = data("mixed.dat");
     for arguments in
