@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Whether two dumps are of one boot of one machine, as far as they show it.
 
+use std::collections::BTreeMap;
+
 use idlewise_model::{IdleState, IdleTable};
 
 use crate::platform::{NEVER_NS, NEVER_US};
@@ -54,10 +56,12 @@ impl SysfsDump {
                     )
                 })
             });
+            // No table has a hole: a state that is missing below others is one whose lines are.
+            let beyond =
+                |n: &&usize, others: &BTreeMap<usize, SysfsState>| others.keys().all(|other| other < *n);
             let numbers = || {
-                let only = states.keys().find(|n| !theirs.contains_key(n)).map(|n| (n, "first"));
-                let only =
-                    only.or_else(|| theirs.keys().find(|n| !states.contains_key(n)).map(|n| (n, "second")));
+                let only = states.keys().find(|n| beyond(n, theirs)).map(|n| (n, "first"));
+                let only = only.or_else(|| theirs.keys().find(|n| beyond(n, states)).map(|n| (n, "second")));
                 only.map(|(n, which)| format!("{whose}state{n} is in the {which} only"))
             };
             differs.or_else(numbers)

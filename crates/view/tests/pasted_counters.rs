@@ -197,6 +197,22 @@ fn a_state_has_the_number_of_sysfs() {
 }
 
 #[test]
+fn lines_of_a_state_that_are_missing_make_no_other_table() {
+    let without = |state: &str| -> String {
+        dump(&INTEL, 3).lines().filter(|l| !l.contains(state)).map(|l| format!("{l}\n")).collect()
+    };
+    let (r, text) = done(&[&dump(&INTEL, 1), &without("state1")]);
+    assert_eq!((r.meaning, usages(&r)), (Meaning::Looks, vec![Some(200), Some(200)]), "{text}");
+    assert!(text.contains("does not have state 1; shares are those among the others"), "{text}");
+    // The last one may be one that the other machine does not have.
+    assert_eq!(done(&[&dump(&INTEL, 1), &without("state2")]).0.meaning, Meaning::Runs);
+    // A line that is missing in the last state does not end the text.
+    let (r, text) = done(&[&without("state2/time")]);
+    assert!(!text.contains("the text ends"), "{text}");
+    assert_eq!(r.runs[0].all.states.len(), 3);
+}
+
+#[test]
 fn one_damaged_line_is_left_out() {
     let good = dump(&INTEL, 1);
     let (r, text) =

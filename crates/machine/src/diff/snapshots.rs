@@ -134,10 +134,11 @@ pub(super) fn doubts(dump: &SysfsDump, name: &str, notes: &mut Vec<Note>) {
         let states_of_all = dump.announced.get(cpu).map_or(last, |all| *all.max(&last));
         let missing: Vec<String> =
             (0..states_of_all).filter(|n| !states.contains_key(n)).map(|n| n.to_string()).collect();
-        (!missing.is_empty()).then(|| missing.join(", "))
+        let what = if missing.len() == 1 { "state" } else { "states" };
+        (!missing.is_empty()).then(|| format!("{what} {}", missing.join(", ")))
     });
     if let Some(holes) = holes {
-        let words = format!("{name} does not have states {holes}; shares are those among the others");
+        let words = format!("{name} does not have {holes}; shares are those among the others");
         notes.push(NoteId::CountersMissing.note(words));
     }
     let cpus = dump.cpus.len();
