@@ -128,7 +128,7 @@ pub(crate) struct Bounds {
     pub(crate) memory: u64,
 }
 
-/// What is said of a child that took so much CPU time.
+/// The reason to give up a child that took so much CPU time.
 fn does_not_return(spent_ns: u64) -> String {
     format!("does not return, after {} s of CPU time", spent_ns / 1_000_000_000)
 }

@@ -18,7 +18,7 @@ pub(crate) fn compile(
     compile_until("-c", flags, shim, source, extra, to)
 }
 
-/// As [`compile`], but only as far as the option `end` says, such as `-E` or `-S`.
+/// Arguments as of [`compile`], but for a call that ends with the step of the option `end`, such as `-E` or `-S`.
 pub(crate) fn compile_until(
     end: &str,
     flags: &str,

@@ -33,7 +33,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// What a compiler was called for.
+/// The step for which a compiler was called.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
     Preprocess,
@@ -53,7 +53,7 @@ impl Step {
     }
 }
 
-/// The last words of `said` that a program printed about itself; nothing where there are none. Those about a file may quote it.
+/// The last lines of a program's messages that are about itself; nothing where there are none. Those about a file may quote it.
 pub(crate) fn own_words(step: Step, said: &str) -> Option<String> {
     let about_itself = |line: &&str| match step {
         Step::Preprocess | Step::Compile => {

@@ -130,7 +130,7 @@ impl Process {
         (self.result(), asks)
     }
 
-    /// What a call gave, after its end.
+    /// Waits for the end of a call, and gives its result.
     #[inline]
     fn result(&self) -> usize {
         self.settle();

@@ -18,7 +18,7 @@ use crate::landlock;
 const NAMES: [&str; 3] = ["cc", "gcc", "clang"];
 /// Memory that a compiler may take, bytes.
 const LARGEST: u64 = 4 << 30;
-/// What a compiler calls to do its work. Where its package is another than theirs, they change without it.
+/// Programs that a compiler calls to do its work. Where its package is another than theirs, they change without it.
 const CALLED: [&str; 3] = ["cc1", "as", "ld"];
 /// Variables that name folders to be searched although the shim's headers are all there is, other programs than those of [`CALLED`] that
 /// the compiler names, other libraries, and options.

@@ -123,7 +123,7 @@ pub(crate) fn parse(text: &str) -> Option<IdleLog> {
 fn shows_all(states: &[LoggedState], busy: Option<f64>) -> bool {
     const ALMOST_ALL: f64 = 90.0;
     let idle: Option<f64> = states.iter().map(|s| s.time_pct).sum();
-    idle.is_none_or(|idle| idle + busy.unwrap_or_default() >= ALMOST_ALL)
+    idle.is_none_or(|idle| busy.map_or(idle, |busy| idle + busy) >= ALMOST_ALL)
 }
 
 /// The values of a word: some versions of turbostat lack a tab, so that two make one. A number has two places then, or is a

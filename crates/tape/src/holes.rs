@@ -35,6 +35,8 @@ struct Silence {
     due: BTreeSet<u64>,
     /// The first event of each CPU behind it, ns.
     first_ns: BTreeMap<u32, u64>,
+    /// CPUs that have gone idle since: none does while a timer of its own is overdue.
+    went_idle: BTreeSet<u32>,
 }
 
 impl Holes {
@@ -51,7 +53,8 @@ impl Holes {
                 at > from_ns.cast_signed() && at.saturating_add(OVERDUE_NS) < to_ns.cast_signed()
             };
             let due = armed().filter(|(_, at)| due(*at)).map(|(id, _)| id).collect();
-            self.open = Some(Silence { from_ns, to_ns, due, first_ns: BTreeMap::new() });
+            self.open =
+                Some(Silence { from_ns, to_ns, due, first_ns: BTreeMap::new(), went_idle: BTreeSet::new() });
         }
         let Some(silence) = &mut self.open else { return };
         match silence.ends(e) {
@@ -87,11 +90,12 @@ impl Silence {
             EventKind::HrtimerCancel { hrtimer } | EventKind::HrtimerExpireEntry { hrtimer, .. }
                 if self.due.contains(&hrtimer) =>
             {
-                if e.ts_ns.saturating_sub(first_ns) > AT_ONCE_NS {
+                if e.ts_ns.saturating_sub(first_ns) > AT_ONCE_NS || self.went_idle.contains(&e.cpu) {
                     return Some(true);
                 }
                 self.due.remove(&hrtimer);
             }
+            EventKind::CpuIdle { cpu, state: Some(_) } => drop(self.went_idle.insert(cpu)),
             _ => {}
         }
         if self.due.is_empty() {
@@ -138,6 +142,7 @@ mod tests {
         assert_eq!(found(500, &[(0, exit), (30, entry), (5_001, exit)]), cut);
         assert_eq!(found(500, &[(0, exit), (2_500, fires)]), cut);
         assert_eq!(found(500, &[(0, exit), (5, start(1))]), cut);
+        assert_eq!(found(500, &[(0, exit), (30, entry), (300, fires)]), cut);
         // It stood still: the timer comes first.
         assert_eq!(found(500, &[(0, exit), (5, fires), (30, entry), (9_000, exit)]), []);
         // It was not so late; the events were lost, which is said; it is suspended.
